@@ -65,15 +65,19 @@ void finish_copy(const PendingCopy& copy) {
 }
 
 /// Mostly compares addresses only: the places of one kernel have one name.
-bool same_place(const std::source_location& a, const std::source_location& b) {
+bool same_place(std::source_location a, std::source_location b) {
     return a.line() == b.line() && a.column() == b.column() &&
            (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
 thread_local constinit Scheduler* running = nullptr;
 
+[[noreturn, gnu::noinline]] void fail_outside(const char* what) {
+    throw DeviceError(text(what, " outside of a kernel"));
+}
+
 Scheduler& current(const char* what) {
-    if (running == nullptr) throw DeviceError(text(what, " outside of a kernel"));
+    if (running == nullptr) fail_outside(what);
     return *running;
 }
 
@@ -323,12 +327,12 @@ std::string Scheduler::deadlock() const {
 }
 
 Exchange exchange(std::uint32_t mask, std::uint64_t value, WarpOperation operation,
-                  const std::source_location& where) {
+                  std::source_location where) {
     Scheduler& state = current("warp operation");
     Warp& warp = state.warp();
     const unsigned lane = state.lane_of_warp();
     if ((mask >> lane & 1u) == 0) {
-        fail(text("lane ", lane, " is not in the mask ", std::hex, mask, " it calls with"), where);
+        fail(where, "lane ", lane, " is not in the mask ", std::hex, mask, " it calls with");
     }
     std::size_t m = 0;
     while (m < warp.meetings.size() && warp.meetings[m].mask != mask) ++m;
@@ -340,9 +344,8 @@ Exchange exchange(std::uint32_t mask, std::uint64_t value, WarpOperation operati
         meeting->operation = operation;
         meeting->where = where;
     } else if (meeting->operation != operation) {
-        fail(text("lanes of one mask meet in different warp operations, one at ",
-                  meeting->where.file_name(), ":", meeting->where.line()),
-             where);
+        fail(where, "lanes of one mask meet in different warp operations, one at ",
+             meeting->where.file_name(), ":", meeting->where.line());
     }
     const unsigned turn = meeting->turn % 2;
     meeting->values[turn][lane] = value;
@@ -354,24 +357,23 @@ Exchange exchange(std::uint32_t mask, std::uint64_t value, WarpOperation operati
     return {meeting->values[turn], meeting->arrived[turn], static_cast<int>(lane)};
 }
 
-void block_barrier(const std::source_location& where) {
+void block_barrier(std::source_location where) {
     Scheduler& state = current("__syncthreads");
     Block& block = *state.block;
     if (block.waiting == 0) {
         block.barrier = where;
     } else if (!same_place(block.barrier, where)) {
-        fail(text("divergent __syncthreads: other threads of the block wait at ",
-                  block.barrier.file_name(), ":", block.barrier.line()),
-             where);
+        fail(where, "divergent __syncthreads: other threads of the block wait at ",
+             block.barrier.file_name(), ":", block.barrier.line());
     }
     state.sleep(state.warp());
     if (++block.waiting == state.threads) state.release_block(block);
     state.wait(state.lane().fiber);
 }
 
-void grid_barrier(const std::source_location& where) {
+void grid_barrier(std::source_location where) {
     Scheduler& state = current("grid_sync");
-    if (!state.shape.cooperative) fail("grid_sync requires a cooperative launch", where);
+    if (!state.shape.cooperative) fail(where, "grid_sync requires a cooperative launch");
     Fiber* const own = state.lane().fiber;
     state.sleep(state.warp());
     if (++state.grid_waiting == state.grid_blocks * state.threads) {
@@ -390,8 +392,8 @@ void copy_later(void* to, const void* from, std::size_t bytes) {
         return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
     };
     if (misaligned(to) || misaligned(from)) {
-        fail(text("asynchronous copy of ", bytes, " bytes between misaligned addresses"),
-             std::source_location::current());
+        fail(std::source_location::current(), "asynchronous copy of ", bytes,
+             " bytes between misaligned addresses");
     }
     lane.copies.push_back({to, from, static_cast<unsigned>(bytes), lane.copy_groups});
     mark_as_filling(lane.copies.back());
@@ -413,7 +415,7 @@ void wait_for_copies(int groups_left) {
     lane.copies.resize(kept);
 }
 
-void fail(const std::string& what, const std::source_location& where) {
+void fail_with(const std::string& what, std::source_location where) {
     const Scheduler& scheduler = current("warp operation");
     throw DeviceError(text(what, " at ", where.file_name(), ":", where.line(), " in block (",
                            blockIdx.x, ", ", blockIdx.y, ", ", blockIdx.z, "), thread (",

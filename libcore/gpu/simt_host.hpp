@@ -86,14 +86,20 @@ struct Exchange {
 };
 
 Exchange exchange(std::uint32_t mask, std::uint64_t value, WarpOperation operation,
-                  const std::source_location& where);
-void block_barrier(const std::source_location& where);
-void grid_barrier(const std::source_location& where);
+                  std::source_location where);
+void block_barrier(std::source_location where);
+void grid_barrier(std::source_location where);
 void* shared_memory();
 void copy_later(void* to, const void* from, std::size_t bytes);
 void commit_copies();
 void wait_for_copies(int groups_left);
-[[noreturn]] void fail(const std::string& what, const std::source_location& where);
+[[noreturn]] void fail_with(const std::string& what, std::source_location where);
+/// Apart from its callers and by value, so that their stack holds no text and no argument, which
+/// AddressSanitizer would mark at each call.
+template <class... Parts>
+[[noreturn, gnu::noinline]] void fail(std::source_location where, Parts... parts) {
+    fail_with(text(parts...), where);
+}
 
 }  // namespace simt
 
@@ -169,24 +175,22 @@ inline void __syncwarp(unsigned mask = 0xffffffffu,
 namespace aperture::core::simt {
 
 template <class T>
-T shuffle(unsigned mask, T value, int width, const std::source_location& where, auto&& source_of) {
+T shuffle(unsigned mask, T value, int width, std::source_location where, auto&& source_of) {
     static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     if (width < 1 || width > 32 || (width & (width - 1)) != 0) {
-        fail("shuffle width " + std::to_string(width) + " is not a power of two up to 32", where);
+        fail(where, "shuffle width ", width, " is not a power of two up to 32");
     }
     const Exchange all = exchange(mask, std::bit_cast<Bits>(value), WarpOperation::shuffle, where);
     const int first = all.lane & ~(width - 1);
     const int source = source_of(all.lane, first, first + width - 1);
     if ((all.arrived >> source & 1u) == 0) {
-        fail("shuffle: lane " + std::to_string(all.lane) + " reads the inactive lane " +
-                 std::to_string(source),
-             where);
+        fail(where, "shuffle: lane ", all.lane, " reads the inactive lane ", source);
     }
     return std::bit_cast<T>(static_cast<Bits>(all.values[source]));
 }
 
-inline unsigned ballot(unsigned mask, bool predicate, const std::source_location& where,
+inline unsigned ballot(unsigned mask, bool predicate, std::source_location where,
                        std::uint32_t* arrived) {
     const Exchange all = exchange(mask, predicate, WarpOperation::vote, where);
     unsigned votes = 0;

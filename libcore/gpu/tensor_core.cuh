@@ -51,13 +51,13 @@ inline float add_products_cut_off(float sum, const double (&x)[8], const double 
 }
 
 inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const float (&b)[2],
-                                 const std::source_location& where) {
+                                 std::source_location where) {
     struct Operands {
         float a[4], b[2];
     } own{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
     const simt::Exchange all = simt::exchange(full_warp, std::bit_cast<std::uint64_t>(&own),
                                               simt::WarpOperation::matrix, where);
-    if (all.arrived != full_warp) simt::fail("a matrix product needs all lanes of a warp", where);
+    if (all.arrived != full_warp) simt::fail(where, "a matrix product needs all lanes of a warp");
     const auto operands = [&](int lane) {
         return std::bit_cast<const Operands*>(all.values[lane]);
     };
@@ -86,7 +86,7 @@ __device__ __forceinline__ void multiply_add_tf32(
     float (&sums)[4], const float (&a)[4], const float (&b)[2]
 #if !defined(__CUDACC__)
     ,
-    const std::source_location& where = std::source_location::current()
+    std::source_location where = std::source_location::current()
 #endif
 ) {
 #if !defined(__CUDACC__)

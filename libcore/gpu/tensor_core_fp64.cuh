@@ -22,7 +22,7 @@ __device__ __forceinline__ void multiply_add(
     double (&sums)[4], const Fp64Slice& upper, const Fp64Slice& lower, const Fp64Slice& right
 #if !defined(__CUDACC__)
     ,
-    const std::source_location& where = std::source_location::current()
+    std::source_location where = std::source_location::current()
 #endif
 ) {
 #if !defined(__CUDACC__)
@@ -31,7 +31,7 @@ __device__ __forceinline__ void multiply_add(
     } own{upper, lower, right};
     const simt::Exchange all = simt::exchange(full_warp, std::bit_cast<std::uint64_t>(&own),
                                               simt::WarpOperation::matrix, where);
-    if (all.arrived != full_warp) simt::fail("a matrix product needs all lanes of a warp", where);
+    if (all.arrived != full_warp) simt::fail(where, "a matrix product needs all lanes of a warp");
     const int group = all.lane / 4;
     const int column = 2 * (all.lane % 4);
     for (int k = 0; k < 8; ++k) {
