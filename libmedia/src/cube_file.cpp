@@ -41,6 +41,52 @@ std::vector<std::string> dataset_paths(hid_t file) {
     return paths;
 }
 
+/// Where the samples of a cube are: in one dataset of complex numbers; in two of real numbers; or
+/// in the halves of one, whose first extent is 2.
+struct CubePlace {
+    std::string real;
+    std::string imag{};  ///< empty for complex numbers
+    bool halves() const { return real == imag; }
+    std::string text() const { return imag.empty() || halves() ? real : real + " + " + imag; }
+};
+
+bool is_dataset(hid_t file, const std::string& path) {
+    H5O_info_t object;
+    return H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0 &&
+           H5Oget_info_by_name2(file, path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+           object.type == H5O_TYPE_DATASET;
+}
+
+/// Extents of a dataset of real numbers; empty for others.
+std::vector<index_t> real_extents(hid_t file, const std::string& path) {
+    if (!is_dataset(file, path)) return {};
+    const Handle dataset{H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose};
+    if (!dataset.valid()) return {};
+    const Handle type{H5Dget_type(dataset), H5Tclose};
+    const Handle space{H5Dget_space(dataset), H5Sclose};
+    return number_of(type) ? extents_of(space) : std::vector<index_t>{};
+}
+
+/// `path` is a dataset, or a group with the datasets real and imag or other names of such parts.
+CubePlace place_of(hid_t file, const std::string& path) {
+    for (const char* real : {"real", "re", "Re", "r", "I", "i"}) {
+        const std::string beside = path + "/" + real;
+        const std::string imag = core::text(path, "/", imaginary_name(real));
+        if (!is_dataset(file, path) && is_dataset(file, beside) && is_dataset(file, imag)) {
+            return {beside, imag};
+        }
+    }
+    const std::vector<index_t> extents = real_extents(file, path);
+    const std::size_t folder = path.rfind('/') + 1;
+    const std::string_view partner = imaginary_name(std::string_view(path).substr(folder));
+    if (!partner.empty() && extents.size() == 3) {
+        const std::string imag = core::text(path.substr(0, folder), partner);
+        if (real_extents(file, imag).size() == 3) return {path, imag};
+    }
+    if (extents.size() == 4 && extents.front() == 2 && extents.back() != 2) return {path, path};
+    return {path};
+}
+
 Candidate candidate(hid_t file, const std::string& path) {
     const Handle dataset{H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose};
     if (!dataset.valid()) return {path, path + " (unreadable)", false};
@@ -51,7 +97,7 @@ Candidate candidate(hid_t file, const std::string& path) {
     const bool trailing =
         extents.size() == 4 && extents.back() == 2 && trailing_form(type).has_value();
     return {path, core::text(path, ' ', type_text(type), ' ', extents_text(extents)),
-            compound || trailing};
+            compound || trailing || !place_of(file, path).imag.empty()};
 }
 
 std::string list(const std::vector<Candidate>& candidates) {
@@ -148,11 +194,11 @@ std::optional<Names> attribute_of_either(hid_t dataset, hid_t file, const char* 
     return names;
 }
 
-AxisOrder order_in_file(hid_t file, hid_t dataset, const std::string& subject) {
+AxisOrder order_in_file(hid_t file, hid_t dataset, bool halves, const std::string& subject) {
     if (auto labels = string_attribute(dataset, "DIMENSION_LABELS")) {
         const auto blank = [](const std::string& label) { return label.empty(); };
-        // The fourth dimension of a real array is not an axis.
-        if (labels->size() == 4) labels->pop_back();
+        // The dimension of real and imaginary parts is not an axis.
+        if (labels->size() == 4) labels->erase(halves ? labels->begin() : labels->end() - 1);
         if (!std::all_of(labels->begin(), labels->end(), blank)) {
             return order_of(*labels, AxisRule::dimension_labels, subject, "dimension labels");
         }
@@ -186,11 +232,11 @@ std::string AxisOrder::text() const {
 
 /// Applies the rules of docs/formats.md to a request and the attributes of a cube. `subject` is the
 /// prefix of error texts: "cube.h5: dataset /cube".
-AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
+AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset, bool halves,
                           const std::string& subject) {
     AxisOrder order =
         request.axes ? order_of(split(*request.axes), AxisRule::caller, subject, "requested axes")
-                     : order_in_file(file, dataset, subject);
+                     : order_in_file(file, dataset, halves, subject);
     const std::optional<Domain> by_name = order.domain;
     const std::optional<Domain> stated =
         request.domain ? request.domain : domain_in_file(file, dataset, subject);
@@ -244,7 +290,8 @@ const char* name(AxisRule rule) {
 
 struct CubeReader::State {
     Handle file;
-    std::optional<StoredDataset> cube;
+    std::optional<StoredDataset> cube;  ///< complex, or the real part
+    std::optional<StoredDataset> imag;  ///< the imaginary part, if it is apart
     std::optional<StoredDataset> steering;
     AxisOrder order;
     RadarCube info;
@@ -261,11 +308,30 @@ CubeReader::CubeReader(const CubeRequest& request, int threads)
 
     RadarCube& info = state_->info;
     info.path = request.path;
-    info.dataset = choose_dataset(state_->file, request);
     constexpr auto complex = StoredDataset::Numbers::complex;
-    const StoredDataset& cube = state_->cube.emplace(state_->file, label, info.dataset, 3, complex);
+    constexpr auto real = StoredDataset::Numbers::real;
+    const CubePlace place = place_of(state_->file, choose_dataset(state_->file, request));
+    const bool apart = !place.imag.empty();
+    const bool halves = apart && place.halves();
+    const auto half = [&](hsize_t part) {
+        return halves ? std::optional(part) : std::optional<hsize_t>();
+    };
+    info.dataset = place.text();
+    const StoredDataset& cube =
+        state_->cube.emplace(state_->file, label, place.real, 3, apart ? real : complex, half(0));
     info.element = cube.form().text;
-    state_->order = find_axis_order(request, state_->file, cube.id(),
+    if (apart) {
+        const StoredDataset& imag =
+            state_->imag.emplace(state_->file, label, place.imag, 3, real, half(1));
+        const auto extents = [](const StoredDataset& of) {
+            return extents_text({of.extents().begin(), of.extents().end()});
+        };
+        core::expects(cube.extents() == imag.extents(), label, ": dataset ", place.imag, " is ",
+                      extents(imag), ", but ", place.real, " is ", extents(cube));
+        info.element = core::text(cube.form().number.text(),
+                                  halves ? " [2,...]" : " real and imaginary parts");
+    }
+    state_->order = find_axis_order(request, state_->file, cube.id(), halves,
                                     core::text(label, ": dataset ", info.dataset));
     info.axes = state_->order.text();
     info.axis_rule = state_->order.rule;
@@ -303,7 +369,17 @@ void CubeReader::read(View<std::complex<float>, 3, Host> out) {
         permuted.extent[d] = out.extent[axis];
         permuted.stride[d] = out.stride[axis];
     }
-    state_->cube->read(permuted, state_->threads);
+    if (!state_->imag) {
+        state_->cube->read(permuted, state_->threads);
+        return;
+    }
+    View<float, 3, Host> part;
+    part.data = reinterpret_cast<float*>(permuted.data);
+    part.extent = permuted.extent;
+    for (int d = 0; d < 3; ++d) part.stride[d] = 2 * permuted.stride[d];
+    state_->cube->read(part, state_->threads);
+    ++part.data;
+    state_->imag->read(part, state_->threads);
 }
 
 std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {

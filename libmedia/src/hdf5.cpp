@@ -8,6 +8,7 @@
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/input_file.hpp"
+#include "libmedia/src/lzf_filter.hpp"
 #include "libmedia/src/sample_form.hpp"
 
 namespace aperture::media {
@@ -94,6 +95,7 @@ Failure last_failure() {
 }
 
 Handle open_for_reading(const std::filesystem::path& path) {
+    register_lzf_filter();
     const std::string name = path.string();
     expects_readable(path);
     core::expects(H5Fis_hdf5(name.c_str()) > 0, name, ": not an HDF5 file");

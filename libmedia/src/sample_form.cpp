@@ -140,8 +140,8 @@ struct NamedPair {
     std::string_view real;
     std::string_view imag;
 };
-constexpr std::array<NamedPair, 4> member_names = {
-    {{"r", "i"}, {"real", "imag"}, {"re", "im"}, {"I", "Q"}}};
+constexpr std::array<NamedPair, 6> member_names = {
+    {{"r", "i"}, {"real", "imag"}, {"re", "im"}, {"Re", "Im"}, {"I", "Q"}, {"i", "q"}}};
 
 std::string member_name(hid_t type, unsigned member) {
     char* stored = H5Tget_member_name(type, member);
@@ -190,6 +190,13 @@ void SampleForm::convert(const std::byte* raw, index_t count, float* out) const 
 
 void SampleForm::convert(const std::byte* raw, index_t count, std::complex<float>* out) const {
     conversion_for<std::complex<float>>(number)(*this, raw, count, out);
+}
+
+std::string_view imaginary_name(std::string_view real_name) {
+    for (const NamedPair& pair : member_names) {
+        if (pair.real == real_name) return pair.imag;
+    }
+    return {};
 }
 
 std::optional<SampleForm> compound_form(hid_t type) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "aperture/core/portable.hpp"
 #include "libmedia/src/hdf5.hpp"
@@ -40,7 +41,11 @@ struct SampleForm {
     void convert(const std::byte* raw, core::index_t count, std::complex<float>* out) const;
 };
 
-/// The form of a two-member compound {r,i}, {real,imag}, {re,im} or {I,Q}, members in either order.
+/// The name of an imaginary part beside one of a real part: "imag" for "real"; also r and i, re and
+/// im, Re and Im, I and Q, i and q. Empty for other names.
+std::string_view imaginary_name(std::string_view real_name);
+
+/// The form of a two-member compound with names of `imaginary_name`, members in either order.
 std::optional<SampleForm> compound_form(hid_t type);
 /// The form of a real array whose last extent is 2.
 std::optional<SampleForm> trailing_form(hid_t type);

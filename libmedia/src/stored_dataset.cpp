@@ -3,9 +3,13 @@
 #include "libmedia/src/stored_dataset.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <functional>
+#include <numeric>
 
 #include "aperture/core/error.hpp"
+#include "libmedia/src/lzf_filter.hpp"
 
 namespace aperture::media {
 namespace {
@@ -92,8 +96,8 @@ void StoredDataset::reject(const std::string& what) const {
 }
 
 StoredDataset::StoredDataset(hid_t file, const std::string& label, const std::string& path,
-                             int rank, Numbers numbers)
-    : subject_(core::text(label, ": dataset ", path)) {
+                             int rank, Numbers numbers, std::optional<hsize_t> half)
+    : subject_(core::text(label, ": dataset ", path)), half_(half) {
     H5O_info_t object;
     if (H5Oget_info_by_name2(file, path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
         throw core::InvalidArgument(core::text(label, ": no dataset ", path));
@@ -118,8 +122,8 @@ StoredDataset::StoredDataset(hid_t file, const std::string& label, const std::st
     const std::vector<index_t> stored = extents_of(space);
     form_ = numbers == Numbers::complex ? complex_form(stored, rank) : real_form(stored, rank);
     stored_rank_ = static_cast<int>(stored.size());
-    trailing_ = stored_rank_ > rank;
-    std::copy_n(stored.begin(), rank, extents_.begin() + (3 - rank));
+    trailing_ = stored_rank_ > rank && !half_;
+    std::copy_n(stored.begin() + (half_ ? 1 : 0), rank, extents_.begin() + (3 - rank));
     for (const index_t extent : stored) {
         if (extent == 0) reject(core::text(" is empty: its extents are ", extents_text(stored)));
         if (extent < 0) reject(core::text(" is too large: its extents are ", extents_text(stored)));
@@ -140,16 +144,18 @@ SampleForm StoredDataset::complex_form(const std::vector<index_t>& stored, int r
     }
     const std::optional<SampleForm> form = real ? trailing_form(type_) : compound_form(type_);
     if (!form) {
-        reject(
-            core::text(" has elements of type ", type_text(type_),
-                       "; expected two equal numbers named {r,i}, {real,imag}, {re,im} or {I,Q}"));
+        reject(core::text(
+            " has elements of type ", type_text(type_),
+            "; expected two equal numbers named {r,i}, {real,imag}, {re,im}, {Re,Im}, {I,Q} "
+            "or {i,q}"));
     }
     return *form;
 }
 
 SampleForm StoredDataset::real_form(const std::vector<index_t>& stored, int rank) const {
-    if (static_cast<int>(stored.size()) != rank) {
-        reject(core::text(" has rank ", stored.size(), ", expected ", rank));
+    const int expected = rank + (half_ ? 1 : 0);
+    if (static_cast<int>(stored.size()) != expected) {
+        reject(core::text(" has rank ", stored.size(), ", expected ", expected));
     }
     const std::optional<Number> number = number_of(type_);
     if (!number) {
@@ -182,15 +188,20 @@ void StoredDataset::check_storage(hid_t file) {
     for (int f = 0; f < filters; ++f) {
         unsigned flags = 0;
         unsigned settings = 0;
-        std::size_t values = 0;
+        std::array<unsigned, 3> value{};
+        std::size_t values = value.size();
         char filter_name[64] = "";
         const H5Z_filter_t filter =
-            H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values, nullptr,
+            H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values, value.data(),
                            sizeof filter_name, filter_name, &settings);
         if (filter < 0 || H5Zfilter_avail(filter) <= 0) {
             reject(core::text(" is compressed by a filter that is not installed (number ", filter,
                               ", ", filter_name[0] == 0 ? "no name" : filter_name,
                               "); rewrite it with h5repack -f NONE"));
+        }
+        // HDF5 believes the size that the filter returns.
+        if (filter == lzf_number && (values < 3 || value[2] != chunk_bytes(creation))) {
+            reject(" has a damaged header: its compressed chunks have another size");
         }
     }
     const auto needed = static_cast<hsize_t>(bytes / sample_bytes) * form_.sample_bytes;
@@ -204,14 +215,24 @@ void StoredDataset::check_storage(hid_t file) {
     }
 }
 
+hsize_t StoredDataset::chunk_bytes(hid_t creation) const {
+    std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
+    H5Pget_chunk(creation, stored_rank_, chunk.data());
+    return std::accumulate(chunk.begin(), chunk.end(), static_cast<hsize_t>(H5Tget_size(type_)),
+                           std::multiplies());
+}
+
 void StoredDataset::check_chunks(hid_t creation) {
     std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
     if (H5Pget_chunk(creation, stored_rank_, chunk.data()) < 0) reject(" has a damaged header");
-    const int rank = stored_rank_ - (trailing_ ? 1 : 0);
-    index_t needed = trailing_ && chunk.back() == 1 ? 2 : 1;
+    const int leading = half_ ? 1 : 0;
+    const int rank = stored_rank_ - (trailing_ ? 1 : 0) - leading;
+    const bool splits_pairs = (trailing_ && chunk.back() == 1) || (half_ && chunk.front() == 1);
+    index_t needed = splits_pairs ? 2 : 1;
     for (int d = 0; d < rank; ++d) {
         const index_t extent = extents_[3 - rank + d];
-        const hsize_t length = std::clamp<hsize_t>(chunk[d], 1, static_cast<hsize_t>(extent));
+        const hsize_t length =
+            std::clamp<hsize_t>(chunk[leading + d], 1, static_cast<hsize_t>(extent));
         chunk_[3 - rank + d] = static_cast<index_t>(length);
         needed *= blocks(extent, static_cast<index_t>(length));
     }
@@ -245,9 +266,13 @@ core::Extents<3> StoredDataset::block_shape() const {
 void StoredDataset::read_raw(const core::Extents<3>& first, const core::Extents<3>& count,
                              void* raw) {
     // The stored dimensions, without the leading ones that are missing in the file.
-    const int leading = 3 + (trailing_ ? 1 : 0) - stored_rank_;
-    std::vector<hsize_t> start(first.begin() + leading, first.end());
-    std::vector<hsize_t> size(count.begin() + leading, count.end());
+    const int missing = 3 + (trailing_ || half_ ? 1 : 0) - stored_rank_;
+    std::vector<hsize_t> start(first.begin() + missing, first.end());
+    std::vector<hsize_t> size(count.begin() + missing, count.end());
+    if (half_) {
+        start.insert(start.begin(), *half_);
+        size.insert(size.begin(), 1);
+    }
     if (trailing_) {
         start.push_back(0);
         size.push_back(2);

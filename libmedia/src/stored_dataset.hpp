@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ class StoredDataset {
     enum class Numbers { complex, real };
 
     /// Validates type, rank, extents, storage and filters; throws InvalidArgument with the prefix
-    /// `label` (the file's path). Reads no data.
+    /// `label` (the file's path). Reads no data. `half`, 0 or 1: that part of a dataset of real
+    /// numbers with one more axis, the first, of extent 2.
     StoredDataset(hid_t file, const std::string& label, const std::string& path, int rank,
-                  Numbers numbers);
+                  Numbers numbers, std::optional<hsize_t> half = {});
 
     const SampleForm& form() const { return form_; }
     const core::Extents<3>& extents() const { return extents_; }
@@ -39,6 +41,7 @@ class StoredDataset {
     SampleForm real_form(const std::vector<index_t>& stored, int rank) const;
     void check_storage(hid_t file);
     void check_chunks(hid_t creation);
+    hsize_t chunk_bytes(hid_t creation) const;
     /// Reads the box of extents `count` at `first`.
     void read_raw(const core::Extents<3>& first, const core::Extents<3>& count, void* raw);
     core::Extents<3> block_shape() const;
@@ -50,8 +53,9 @@ class StoredDataset {
     SampleForm form_{};
     core::Extents<3> extents_{1, 1, 1};
     core::Extents<3> chunk_{1, 1, 1};  ///< ones if the dataset is not chunked
-    int stored_rank_ = 0;              ///< including the trailing extent, if there is one
+    int stored_rank_ = 0;              ///< including an extent of 2, if there is one
     bool trailing_ = false;
+    std::optional<hsize_t> half_;
 };
 
 }  // namespace aperture::media

@@ -109,9 +109,24 @@ const std::vector<BadFile> bad_files = {
      "dataset /cube is real (float32 [2,3,4])"},
     {"real_rank_4",
      [](Path path) {
-         cube_of_type(path, H5T_IEEE_F32LE, {2, 3, 4, 5});
+         cube_of_type(path, H5T_IEEE_F32LE, {3, 3, 4, 5});
      },
      "dataset /cube has rank 4, expected 3"},
+    {"parts_of_different_extents",
+     [](Path path) {
+         const std::vector<float> values(30);
+         const Handle file = new_file(path);
+         add_dataset(file, "/real", H5T_IEEE_F32LE, {2, 3, 4}, values.data());
+         add_dataset(file, "/imag", H5T_IEEE_F32LE, {2, 3, 5}, values.data());
+     },
+     "dataset /imag is [2,3,5], but /real is [2,3,4]"},
+    {"real_part_alone",
+     [](Path path) {
+         const std::vector<float> values(24);
+         const Handle file = new_file(path);
+         add_dataset(file, "/real", H5T_IEEE_F32LE, {2, 3, 4}, values.data());
+     },
+     "no 3-D complex dataset among /real float32 [2,3,4]"},
     {"other_names",
      [](Path path) {
          cube_of_type(path, compound({{"x", H5T_IEEE_F32LE}, {"y", H5T_IEEE_F32LE}}), {2, 3, 4});
@@ -124,9 +139,9 @@ const std::vector<BadFile> bad_files = {
      "dataset /cube has elements of type compound {r,imag}"},
     {"names_in_the_wrong_case",
      [](Path path) {
-         cube_of_type(path, compound({{"i", H5T_IEEE_F32LE}, {"q", H5T_IEEE_F32LE}}), {2, 3, 4});
+         cube_of_type(path, compound({{"R", H5T_IEEE_F32LE}, {"I", H5T_IEEE_F32LE}}), {2, 3, 4});
      },
-     "dataset /cube has elements of type compound {i,q}"},
+     "dataset /cube has elements of type compound {R,I}"},
     {"three_members",
      [](Path path) {
          cube_of_type(path,

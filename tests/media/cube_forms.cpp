@@ -20,7 +20,7 @@ const std::vector<std::string> numbers = {"float16", "float32", "float64", "int8
                                           "uint8",   "int16",   "uint16",  "int32",
                                           "uint32",  "int64",   "uint64"};
 const std::vector<std::vector<std::string>> member_pairs = {
-    {"r", "i"}, {"real", "imag"}, {"re", "im"}, {"I", "Q"}};
+    {"r", "i"}, {"real", "imag"}, {"re", "im"}, {"Re", "Im"}, {"I", "Q"}, {"i", "q"}};
 const std::array<std::array<int, 3>, 6> orders = {
     {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}};
 
