@@ -41,8 +41,8 @@ struct MemoryNeed {
           work_bytes(shape.values() * 2 * static_cast<index_t>(sizeof(float)) + shape.pixels()) {}
 
     double of(index_t frames, index_t kept_frames) const {
-        // More frames than solvers can process; planning for them all would take long.
-        constexpr index_t most_planned = 100000;
+        // Nearly as many as cuSOLVER's eigenvectors can have; planning for more would take long.
+        constexpr index_t most_planned = 20000;
         const index_t planned = std::min(frames, most_planned);
         const double solver_bytes = static_cast<double>(separators.host_bytes(planned, values)) /
                                     static_cast<double>(planned);

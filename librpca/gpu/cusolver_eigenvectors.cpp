@@ -28,8 +28,13 @@ constexpr cublasFillMode_t triangle = CUBLAS_FILL_MODE_LOWER;
 
 core::index_t workspace_size(cusolverDnHandle_t handle, int order) {
     int words = 0;
-    APERTURE_CUDA_TRY(cusolverDnDsyevd_bufferSize(handle, with_vectors, triangle, order, nullptr,
-                                                  order, nullptr, &words));
+    const cusolverStatus_t status = cusolverDnDsyevd_bufferSize(
+        handle, with_vectors, triangle, order, nullptr, order, nullptr, &words);
+    // Above order 23154 with cuSOLVER 12.0, whose workspace is counted as an int.
+    if (status == CUSOLVER_STATUS_INVALID_VALUE) {
+        throw core::UnfitDevice(core::text("cuSOLVER has no eigenvectors of order ", order));
+    }
+    APERTURE_CUDA_TRY(status);
     return words;
 }
 

@@ -100,5 +100,13 @@ TEST(GpuRobustPca, AllocatesWhatItPromises) {
     }
 }
 
+TEST(GpuRobustPca, IsUnfitForMoreFramesThanCusolverTakes) {
+    GpuRunner runner;
+    if (const std::string reason = runner.why_not(); !reason.empty()) GTEST_SKIP() << reason;
+    using Pca = RobustPca<float, core::Gpu>;
+    EXPECT_GT(Pca::workspace_bytes(*runner.gpu, 20000, 100, Parameters{}).device, 20000 * 20000);
+    EXPECT_THROW(Pca::workspace_bytes(*runner.gpu, 40000, 100, Parameters{}), core::UnfitDevice);
+}
+
 }  // namespace
 }  // namespace aperture::rpca::oracle
