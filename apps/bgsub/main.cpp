@@ -12,10 +12,8 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options, Co
     media::OutputSet outputs;
     const BgsubResults results =
         run_bgsub(separators_on(executor, options), cpu, options, console, outputs);
-    Report report = begin_report(executor, options.common, results.times,
+    Report report = begin_report(executor, options, results.times,
                                  describe(options, results.shape, results.solved_frames));
-    report.inputs = input_files(options);
-    report.outputs = output_files(options);
     report.total_ms = results.total_ms;
     report.results = result_values(options, results);
     report.accuracy = accuracy_values(results);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <functional>
 #include <map>
 #include <string>
@@ -80,17 +79,21 @@ struct Report {
     std::string stage_line() const;
 };
 
-/// The report of a run on `executor`. The total is that of its times.
+/// The report of a run of a program with `options` on `executor`, with its input_files and
+/// output_files. The total is that of its times.
 template <class Executor, class Options>
 Report begin_report(const Executor& executor, const Options& options, const RunTimes& times,
                     ResultParameters parameters) {
     Report report;
-    report.invocation = options.invocation;
+    report.invocation = options.common.invocation;
+    report.inputs = input_files(options);
+    report.outputs = output_files(options);
     report.device.name = executor.name();
     if constexpr (!is_gpu<Executor>) {
         report.device.threads = executor.threads();
-        if constexpr (std::derived_from<Options, RunOptions>) {
-            if (options.device == DeviceChoice{}) report.device.reason = core::gpu_status().reason;
+        if constexpr (requires { options.common.device; }) {
+            const bool automatic = options.common.device == DeviceChoice{};
+            if (automatic) report.device.reason = core::gpu_status().reason;
         }
     }
     report.parameters = std::move(parameters);

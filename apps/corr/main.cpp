@@ -87,9 +87,7 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, 
                   console, outputs);
     const double write_ms = watch.ms();
 
-    Report report = begin_report(executor, options.common, times, parameters);
-    report.inputs = input_files(options);
-    report.outputs = output_files(options);
+    Report report = begin_report(executor, options, times, parameters);
     report.results = finding_values(findings);
     report.add_first_stage("read", read_ms);
     if (options.radial) report.add_stage("spectrum", spectrum_ms);
@@ -116,9 +114,7 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
                   {nullptr, &results, results.statistics.mean(), results.counts,
                    results.problem.lags, findings, spectra, parameters},
                   console, outputs);
-    Report report = begin_report(executor, options.common, results.times, parameters);
-    report.inputs = input_files(options);
-    report.outputs = output_files(options);
+    Report report = begin_report(executor, options, results.times, parameters);
     report.total_ms = watch.ms();
     report.results = finding_values(findings);
     report.results.merge(ensemble_values(results));

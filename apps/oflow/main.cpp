@@ -24,10 +24,7 @@ Report begin_report(const Executor& executor, const OflowOptions& options, const
                                     choice_name(flow_solver_choices, solver.solver), " there)"));
         }
     }
-    Report report = begin_report(executor, options.common, times, std::move(parameters));
-    report.inputs = input_files(options);
-    report.outputs = output_files(options);
-    return report;
+    return begin_report(executor, options, times, std::move(parameters));
 }
 
 template <class Executor>

@@ -60,9 +60,7 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
     report_health(options.cube.path, setup.problem, health, console);
 
     const media::RadarCube& info = reader.info();
-    Report report = begin_report(executor, options.common, times, describe(options, info, setup));
-    report.inputs = input_files(options);
-    report.outputs = output_files(options);
+    Report report = begin_report(executor, options, times, describe(options, info, setup));
     if (is_gpu<Executor>) report.add_first_stage("start device", start_ms);
     report.add_first_stage("read", read_ms);
 

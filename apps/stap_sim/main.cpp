@@ -111,8 +111,7 @@ void run(SimulationOptions options, core::Cpu& cpu, Console& console) {
         core::expects(target.range_cell < scene.shape.range_cells, "--target range cell ",
                       target.range_cell, ": the cube has ", scene.shape.range_cells);
     }
-    const NamedFiles output{{"cube", options.common.out}};
-    check_output_files({}, output, options.common);
+    check_output_files(input_files(options), output_files(options), options.common);
     media::ResultFile file(options.common.out);
     core::Stopwatch watch;
     console.phase("simulating");
@@ -126,15 +125,14 @@ void run(SimulationOptions options, core::Cpu& cpu, Console& console) {
         write_truth(file, scene);
         write_true_covariance(file, scene, console);
     }
-    write_parameters(file, options.common, {}, {});
+    write_parameters(file, options.common, input_files(options), {});
     media::OutputSet outputs;
     outputs.add(file.finish());
     console.done();
 
-    Report report = begin_report(cpu, options.common, {{}, simulate_ms, 0}, describe(options));
+    Report report = begin_report(cpu, options, {{}, simulate_ms, 0}, describe(options));
     report.times.stages.push_back({"simulate", simulate_ms, 0, 0});
     report.add_stage("write", watch.ms());
-    report.outputs = output;
     commit_outputs(options.common, report, console, outputs, summary(options));
 }
 

@@ -100,6 +100,10 @@ void add_scene_options(CommandLine& line, const Option& perfect, const Option& c
 
 }  // namespace
 
+NamedFiles input_files(const SimulationOptions&) { return {}; }
+
+NamedFiles output_files(const SimulationOptions& options) { return {{"cube", options.common.out}}; }
+
 std::optional<SimulationOptions> parse_simulation_options(int argc, char** argv) {
     SimulationOptions options;
     options.scene.shape = default_shape;

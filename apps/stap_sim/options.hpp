@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aperture/stap/simulation.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
 
 namespace aperture::apps {
@@ -20,6 +21,9 @@ struct SimulationOptions {
     std::optional<int> training_block;
     std::optional<double> prf_hz;
 };
+
+NamedFiles input_files(const SimulationOptions& options);
+NamedFiles output_files(const SimulationOptions& options);
 
 /// Returns nothing after printing what --help or --version asks for. Throws core::InvalidArgument.
 std::optional<SimulationOptions> parse_simulation_options(int argc, char** argv);

@@ -121,4 +121,7 @@ class Scheduler {
     }
 };
 
+/// The scheduler whose launch runs on this host thread; null outside of kernels.
+extern thread_local constinit Scheduler* running;
+
 }  // namespace aperture::core::simt

@@ -69,21 +69,18 @@ std::vector<index_t> real_extents(hid_t file, const std::string& path) {
 
 /// `path` is a dataset, or a group with the datasets real and imag or other names of such parts.
 CubePlace place_of(hid_t file, const std::string& path) {
-    for (const char* real : {"real", "re", "Re", "r", "I", "i"}) {
-        const std::string beside = path + "/" + real;
-        const std::string imag = core::text(path, "/", imaginary_name(real));
-        if (!is_dataset(file, path) && is_dataset(file, beside) && is_dataset(file, imag)) {
-            return {beside, imag};
+    const std::vector<index_t> extents = real_extents(file, path);
+    if (extents.size() == 4 && extents.front() == 2 && extents.back() != 2) return {path, path};
+    const bool group = !is_dataset(file, path);
+    const std::string folder = group ? path + "/" : path.substr(0, path.rfind('/') + 1);
+    for (const PartNames& names : part_names) {
+        const CubePlace parts{core::text(folder, names.real), core::text(folder, names.imag)};
+        const bool asked = group || path == parts.real;
+        if (asked && real_extents(file, parts.real).size() == 3 &&
+            real_extents(file, parts.imag).size() == 3) {
+            return parts;
         }
     }
-    const std::vector<index_t> extents = real_extents(file, path);
-    const std::size_t folder = path.rfind('/') + 1;
-    const std::string_view partner = imaginary_name(std::string_view(path).substr(folder));
-    if (!partner.empty() && extents.size() == 3) {
-        const std::string imag = core::text(path.substr(0, folder), partner);
-        if (real_extents(file, imag).size() == 3) return {path, imag};
-    }
-    if (extents.size() == 4 && extents.front() == 2 && extents.back() != 2) return {path, path};
     return {path};
 }
 
@@ -266,9 +263,16 @@ std::optional<double> positive_attribute(hid_t file, hid_t dataset, const std::s
 /// The range of cell 0, from `range_start_m` or from the delay of its echo, `range_start_us`.
 double range_start_m(hid_t file, hid_t dataset, const std::string& label) {
     constexpr double metres_per_microsecond = 299.792458 / 2;
-    if (const auto start = positive_attribute(file, dataset, label, "range_start_m")) return *start;
-    const auto delay = positive_attribute(file, dataset, label, "range_start_us");
-    return delay.value_or(0) * metres_per_microsecond;
+    for (const auto& [name, metres] :
+         {std::pair{"range_start_m", 1.0}, std::pair{"range_start_us", metres_per_microsecond}}) {
+        auto start = number_attribute(dataset, name);
+        if (!start) start = number_attribute(file, name);
+        if (!start) continue;
+        core::expects(std::isfinite(*start) && *start >= 0, label, ": attribute ", name, " is ",
+                      *start, ", expected 0 or more");
+        return *start * metres;
+    }
+    return 0;
 }
 
 std::optional<index_t> count_attribute(hid_t file, hid_t dataset, const std::string& label,

@@ -136,13 +136,6 @@ bool is_half(hid_t type) {
            mantissa_bits == 10;
 }
 
-struct NamedPair {
-    std::string_view real;
-    std::string_view imag;
-};
-constexpr std::array<NamedPair, 6> member_names = {
-    {{"r", "i"}, {"real", "imag"}, {"re", "im"}, {"Re", "Im"}, {"I", "Q"}, {"i", "q"}}};
-
 std::string member_name(hid_t type, unsigned member) {
     char* stored = H5Tget_member_name(type, member);
     std::string words = stored == nullptr ? "" : stored;
@@ -192,17 +185,10 @@ void SampleForm::convert(const std::byte* raw, index_t count, std::complex<float
     conversion_for<std::complex<float>>(number)(*this, raw, count, out);
 }
 
-std::string_view imaginary_name(std::string_view real_name) {
-    for (const NamedPair& pair : member_names) {
-        if (pair.real == real_name) return pair.imag;
-    }
-    return {};
-}
-
 std::optional<SampleForm> compound_form(hid_t type) {
     if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return std::nullopt;
     const std::array<std::string, 2> names = {member_name(type, 0), member_name(type, 1)};
-    for (const NamedPair& pair : member_names) {
+    for (const PartNames& pair : part_names) {
         const bool in_order = names[0] == pair.real && names[1] == pair.imag;
         const bool swapped = names[0] == pair.imag && names[1] == pair.real;
         if (!in_order && !swapped) continue;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <optional>
@@ -41,11 +42,15 @@ struct SampleForm {
     void convert(const std::byte* raw, core::index_t count, std::complex<float>* out) const;
 };
 
-/// The name of an imaginary part beside one of a real part: "imag" for "real"; also r and i, re and
-/// im, Re and Im, I and Q, i and q. Empty for other names.
-std::string_view imaginary_name(std::string_view real_name);
+/// Names of the real and the imaginary part of complex numbers, exactly so.
+struct PartNames {
+    std::string_view real;
+    std::string_view imag;
+};
+inline constexpr std::array<PartNames, 6> part_names = {
+    {{"r", "i"}, {"real", "imag"}, {"re", "im"}, {"Re", "Im"}, {"I", "Q"}, {"i", "q"}}};
 
-/// The form of a two-member compound with names of `imaginary_name`, members in either order.
+/// The form of a two-member compound with such names, members in either order.
 std::optional<SampleForm> compound_form(hid_t type);
 /// The form of a real array whose last extent is 2.
 std::optional<SampleForm> trailing_form(hid_t type);
