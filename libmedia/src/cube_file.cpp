@@ -22,6 +22,8 @@ using core::View;
 constexpr const char* default_dataset = "/cube";
 constexpr const char* steering_dataset = "/steering";
 constexpr std::size_t listed_datasets = 8;
+// Of a cube: channel, pulse, range, and the CPI if there are several.
+constexpr StoredDataset::Ranks cube_ranks{3, 4};
 
 struct Candidate {
     std::string path;
@@ -67,21 +69,44 @@ std::vector<index_t> real_extents(hid_t file, const std::string& path) {
     return number_of(type) ? extents_of(space) : std::vector<index_t>{};
 }
 
-/// `path` is a dataset, or a group with the datasets real and imag or other names of such parts.
-CubePlace place_of(hid_t file, const std::string& path) {
-    const std::vector<index_t> extents = real_extents(file, path);
-    if (extents.size() == 4 && extents.front() == 2 && extents.back() != 2) return {path, path};
-    const bool group = !is_dataset(file, path);
-    const std::string folder = group ? path + "/" : path.substr(0, path.rfind('/') + 1);
+/// Whether real numbers of these extents are complex ones in halves along the first axis.
+bool in_halves(const std::vector<index_t>& extents) {
+    return cube_ranks.allow(static_cast<int>(extents.size()) - 1) && extents.front() == 2 &&
+           extents.back() != 2;
+}
+
+/// The pairs of real datasets in a folder, "/" or "/group/", that are named as the parts of
+/// complex numbers.
+std::vector<CubePlace> pairs_in(hid_t file, const std::string& folder) {
+    std::vector<CubePlace> pairs;
     for (const PartNames& names : part_names) {
-        const CubePlace parts{core::text(folder, names.real), core::text(folder, names.imag)};
-        const bool asked = group || path == parts.real;
-        if (asked && real_extents(file, parts.real).size() == 3 &&
-            real_extents(file, parts.imag).size() == 3) {
-            return parts;
+        CubePlace pair{core::text(folder, names.real), core::text(folder, names.imag)};
+        const std::size_t rank = real_extents(file, pair.real).size();
+        if (cube_ranks.allow(static_cast<int>(rank)) &&
+            real_extents(file, pair.imag).size() == rank) {
+            pairs.push_back(std::move(pair));
         }
     }
+    return pairs;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+/// `path` is a dataset, or a group with the datasets real and imag or other names of such parts.
+CubePlace place_of(hid_t file, const std::string& path) {
+    const bool group = !is_dataset(file, path);
+    // Before the halves: a real part of two CPIs looks like them.
+    for (const CubePlace& pair : pairs_in(file, group ? path + "/" : folder_of(path))) {
+        if (group || path == pair.real) return pair;
+    }
+    if (in_halves(real_extents(file, path))) return {path, path};
     return {path};
+}
+
+bool is_imaginary_part(hid_t file, const std::string& path) {
+    const std::vector<CubePlace> pairs = pairs_in(file, folder_of(path));
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const CubePlace& pair) { return pair.imag == path; });
 }
 
 Candidate candidate(hid_t file, const std::string& path) {
@@ -90,11 +115,13 @@ Candidate candidate(hid_t file, const std::string& path) {
     const Handle type{H5Dget_type(dataset), H5Tclose};
     const Handle space{H5Dget_space(dataset), H5Sclose};
     const std::vector<index_t> extents = extents_of(space);
-    const bool compound = compound_form(type).has_value() && extents.size() == 3;
+    const auto rank = static_cast<int>(extents.size());
+    const bool compound = cube_ranks.allow(rank) && compound_form(type).has_value();
     const bool trailing =
-        extents.size() == 4 && extents.back() == 2 && trailing_form(type).has_value();
-    return {path, core::text(path, ' ', type_text(type), ' ', extents_text(extents)),
-            compound || trailing || !place_of(file, path).imag.empty()};
+        cube_ranks.allow(rank - 1) && extents.back() == 2 && trailing_form(type).has_value();
+    const bool is_cube = (compound || trailing || !place_of(file, path).imag.empty()) &&
+                         !is_imaginary_part(file, path);
+    return {path, core::text(path, ' ', type_text(type), ' ', extents_text(extents)), is_cube};
 }
 
 std::string list(const std::vector<Candidate>& candidates) {
@@ -126,17 +153,21 @@ std::string choose_dataset(hid_t file, const CubeRequest& request) {
     std::copy_if(datasets.begin(), datasets.end(), std::back_inserter(cubes),
                  [](const Candidate& c) { return c.is_cube; });
     core::expects(!datasets.empty(), label, ": contains no dataset");
-    core::expects(!cubes.empty(), label, ": no 3-D complex dataset among ", list(datasets));
-    core::expects(cubes.size() == 1, label,
-                  ": several 3-D complex datasets, select one with --dataset: ", list(cubes));
+    core::expects(!cubes.empty(), label, ": no 3-D or 4-D complex dataset among ", list(datasets));
+    core::expects(
+        cubes.size() == 1, label,
+        ": several 3-D or 4-D complex datasets, select one with --dataset: ", list(cubes));
     return cubes.front().path;
 }
 
 using Names = std::vector<std::string>;
 
-/// The canonical axis (0 channel, 1 pulse or doppler, 2 range) of each axis of the file.
+// Canonical axes; the first three are those of a view of the cube.
+enum Axis { channel, pulse, range, cpi };
+
+/// The canonical axis of each axis of the file.
 struct AxisOrder {
-    std::array<int, 3> canonical{0, 1, 2};
+    std::vector<Axis> canonical;
     AxisRule rule = AxisRule::canonical;
     std::optional<Domain> domain;  ///< from the name of the second axis, or from an attribute
     std::string text() const;
@@ -160,28 +191,42 @@ std::string join(const Names& names) {
     return list;
 }
 
+std::optional<Axis> axis_named(const std::string& word) {
+    if (word == "channel") return channel;
+    if (word == "pulse" || word == "doppler") return pulse;
+    if (word == "range") return range;
+    if (word == "cpi") return cpi;
+    return std::nullopt;
+}
+
 // `origin` is the source of the names: "dimension labels", "axes".
-AxisOrder order_of(const Names& names, AxisRule rule, const std::string& subject,
+AxisOrder order_of(const Names& names, std::size_t axes, AxisRule rule, const std::string& subject,
                    const std::string& origin) {
     const std::string given = core::text(subject, ": ", origin, " '", join(names), "' ");
-    AxisOrder order;
-    order.rule = rule;
-    std::array<int, 3> seen{};
-    core::expects(names.size() == 3, given,
-                  "must name three axes: channel, pulse or doppler, range");
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-        const std::string& word = names[axis];
-        const int canonical = word == "channel"                      ? 0
-                              : word == "pulse" || word == "doppler" ? 1
-                              : word == "range"                      ? 2
-                                                                     : -1;
-        core::expects(canonical >= 0, given, "name an axis '", word,
-                      "', expected channel, pulse, doppler or range");
-        core::expects(seen[canonical]++ == 0, given, "must name each axis once");
-        order.canonical[axis] = canonical;
+    const bool has_cpi = axes == 4;
+    AxisOrder order{{}, rule, {}};
+    core::expects(
+        names.size() == axes, given, "must name ",
+        has_cpi ? "four axes: cpi, " : "three axes: ", "channel, pulse or doppler, range");
+    for (const std::string& word : names) {
+        const std::optional<Axis> axis = axis_named(word);
+        core::expects(axis && (has_cpi || axis != cpi), given, "name an axis '", word,
+                      "', expected ", has_cpi ? "cpi, " : "", "channel, pulse, doppler or range");
+        auto& known = order.canonical;
+        core::expects(std::find(known.begin(), known.end(), *axis) == known.end(), given,
+                      "must name each axis once");
+        known.push_back(*axis);
         // "pulse" may label Doppler bins in files with a domain attribute.
         if (word == "doppler") order.domain = Domain::doppler;
     }
+    return order;
+}
+
+/// Without names. The CPI, if there is one, is the slowest axis.
+AxisOrder unnamed_order(std::size_t axes, AxisRule rule) {
+    AxisOrder order{{channel, pulse, range}, rule, {}};
+    if (rule == AxisRule::matlab) std::swap(order.canonical[0], order.canonical[1]);
+    if (axes == 4) order.canonical.insert(order.canonical.begin(), cpi);
     return order;
 }
 
@@ -191,23 +236,22 @@ std::optional<Names> attribute_of_either(hid_t dataset, hid_t file, const char* 
     return names;
 }
 
-AxisOrder order_in_file(hid_t file, hid_t dataset, bool halves, const std::string& subject) {
+AxisOrder order_in_file(hid_t file, hid_t dataset, std::size_t axes, bool halves,
+                        const std::string& subject) {
     if (auto labels = string_attribute(dataset, "DIMENSION_LABELS")) {
         const auto blank = [](const std::string& label) { return label.empty(); };
         // The dimension of real and imaginary parts is not an axis.
-        if (labels->size() == 4) labels->erase(halves ? labels->begin() : labels->end() - 1);
+        if (labels->size() == axes + 1) labels->erase(halves ? labels->begin() : labels->end() - 1);
         if (!std::all_of(labels->begin(), labels->end(), blank)) {
-            return order_of(*labels, AxisRule::dimension_labels, subject, "dimension labels");
+            return order_of(*labels, axes, AxisRule::dimension_labels, subject, "dimension labels");
         }
     }
     if (auto names = attribute_of_either(dataset, file, "axes")) {
         if (names->size() == 1) names = split(names->front());
-        return order_of(*names, AxisRule::axes_attribute, subject, "axes attribute");
+        return order_of(*names, axes, AxisRule::axes_attribute, subject, "axes attribute");
     }
-    if (attribute_of_either(dataset, file, "MATLAB_class")) {
-        return {{1, 0, 2}, AxisRule::matlab, std::nullopt};
-    }
-    return {};
+    const bool matlab = attribute_of_either(dataset, file, "MATLAB_class").has_value();
+    return unnamed_order(axes, matlab ? AxisRule::matlab : AxisRule::canonical);
 }
 
 std::optional<Domain> domain_in_file(hid_t file, hid_t dataset, const std::string& subject) {
@@ -220,20 +264,20 @@ std::optional<Domain> domain_in_file(hid_t file, hid_t dataset, const std::strin
 }
 
 std::string AxisOrder::text() const {
-    const char* second = domain == Domain::doppler ? "doppler" : "pulse";
-    Names names;
-    for (const int axis : canonical)
-        names.emplace_back(axis == 0 ? "channel" : axis == 1 ? second : "range");
-    return join(names);
+    const std::array names{"channel", domain == Domain::doppler ? "doppler" : "pulse", "range",
+                           "cpi"};
+    Names words;
+    for (const Axis axis : canonical) words.emplace_back(names[axis]);
+    return join(words);
 }
 
 /// Applies the rules of docs/formats.md to a request and the attributes of a cube. `subject` is the
 /// prefix of error texts: "cube.h5: dataset /cube".
-AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset, bool halves,
-                          const std::string& subject) {
-    AxisOrder order =
-        request.axes ? order_of(split(*request.axes), AxisRule::caller, subject, "requested axes")
-                     : order_in_file(file, dataset, halves, subject);
+AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset, std::size_t axes,
+                          bool halves, const std::string& subject) {
+    AxisOrder order = request.axes ? order_of(split(*request.axes), axes, AxisRule::caller, subject,
+                                              "requested axes")
+                                   : order_in_file(file, dataset, axes, halves, subject);
     const std::optional<Domain> by_name = order.domain;
     const std::optional<Domain> stated =
         request.domain ? request.domain : domain_in_file(file, dataset, subject);
@@ -297,81 +341,121 @@ struct CubeReader::State {
     std::optional<StoredDataset> cube;  ///< complex, or the real part
     std::optional<StoredDataset> imag;  ///< the imaginary part, if it is apart
     std::optional<StoredDataset> steering;
-    AxisOrder order;
+    bool halves = false;  ///< both parts are halves along the first axis of one dataset
+    AxisOrder order;      ///< of the axes of both parts, without that of the halves
     RadarCube info;
     int threads = 1;
+
+    void open_parts(const CubePlace& place);
+    std::vector<index_t> extents() const;
+    void set_shape();
+    void read_parameters();
+    void select(index_t cpi);
 };
+
+/// Opens the datasets and says what their elements are.
+void CubeReader::State::open_parts(const CubePlace& place) {
+    const std::string label = info.path.string();
+    info.dataset = place.text();
+    if (place.imag.empty()) {
+        cube.emplace(file, label, place.real, cube_ranks, StoredDataset::Numbers::complex);
+        info.element = cube->form().text;
+        return;
+    }
+    halves = place.halves();
+    StoredDataset::Ranks ranks = cube_ranks;
+    if (halves) ranks = {ranks.least + 1, ranks.most + 1};
+    cube.emplace(file, label, place.real, ranks, StoredDataset::Numbers::real);
+    imag.emplace(file, label, place.imag, ranks, StoredDataset::Numbers::real);
+    core::expects(cube->axes() == imag->axes(), label, ": dataset ", place.imag, " is ",
+                  extents_text(imag->axes()), ", but ", place.real, " is ",
+                  extents_text(cube->axes()));
+    if (halves) {
+        cube->fix(0, 0);
+        imag->fix(0, 1);
+    }
+    info.element =
+        core::text(cube->form().number.text(), halves ? " [2,...]" : " real and imaginary parts");
+}
+
+/// Of the axes in `order`.
+std::vector<index_t> CubeReader::State::extents() const {
+    std::vector<index_t> all = cube->axes();
+    if (halves) all.erase(all.begin());
+    return all;
+}
+
+void CubeReader::State::set_shape() {
+    info.axis_rule = order.rule;
+    info.domain = order.domain.value_or(Domain::pulse);
+    info.has_cpi_axis = order.canonical.size() == 4;
+    const std::array canonical = {&info.channels, &info.pulses, &info.range_cells, &info.cpis};
+    const std::vector<index_t> extent = extents();
+    for (std::size_t d = 0; d < extent.size(); ++d) *canonical[order.canonical[d]] = extent[d];
+}
+
+void CubeReader::State::read_parameters() {
+    const std::string label = info.path.string();
+    info.doppler_bins = count_attribute(file, cube->id(), label, "doppler_bins");
+    info.training_block = count_attribute(file, cube->id(), label, "training_block");
+    info.element_spacing_wavelengths =
+        positive_attribute(file, cube->id(), label, "element_spacing_wavelengths");
+    info.prf_hz = positive_attribute(file, cube->id(), label, "prf_hz");
+    info.range_bin_m = positive_attribute(file, cube->id(), label, "range_bin_m");
+    info.range_start_m = range_start_m(file, cube->id(), label);
+    if (H5Lexists(file, steering_dataset, H5P_DEFAULT) > 0) {
+        steering.emplace(file, label, steering_dataset, StoredDataset::Ranks{2, 2},
+                         StoredDataset::Numbers::complex);
+        info.steering = {steering->extents()[1], steering->extents()[2]};
+    }
+}
+
+void CubeReader::State::select(index_t index) {
+    if (!info.has_cpi_axis) return;
+    const auto& axes = order.canonical;
+    const auto place = std::find(axes.begin(), axes.end(), cpi) - axes.begin() + (halves ? 1 : 0);
+    cube->fix(static_cast<int>(place), index);
+    if (imag) imag->fix(static_cast<int>(place), index);
+}
 
 CubeReader::CubeReader(const CubeRequest& request, int threads)
     : state_(std::make_unique<State>()) {
     core::expects(threads >= 0, "number of threads is ", threads, ", expected 0 or more");
     const SilentErrors silent;
-    const std::string label = request.path.string();
-    state_->threads = threads > 0 ? threads : omp_get_max_threads();
-    state_->file = open_for_reading(request.path);
-
-    RadarCube& info = state_->info;
-    info.path = request.path;
-    constexpr auto complex = StoredDataset::Numbers::complex;
-    constexpr auto real = StoredDataset::Numbers::real;
-    const CubePlace place = place_of(state_->file, choose_dataset(state_->file, request));
-    const bool apart = !place.imag.empty();
-    const bool halves = apart && place.halves();
-    const auto half = [&](hsize_t part) {
-        return halves ? std::optional(part) : std::optional<hsize_t>();
-    };
-    info.dataset = place.text();
-    const StoredDataset& cube =
-        state_->cube.emplace(state_->file, label, place.real, 3, apart ? real : complex, half(0));
-    info.element = cube.form().text;
-    if (apart) {
-        const StoredDataset& imag =
-            state_->imag.emplace(state_->file, label, place.imag, 3, real, half(1));
-        const auto extents = [](const StoredDataset& of) {
-            return extents_text({of.extents().begin(), of.extents().end()});
-        };
-        core::expects(cube.extents() == imag.extents(), label, ": dataset ", place.imag, " is ",
-                      extents(imag), ", but ", place.real, " is ", extents(cube));
-        info.element = core::text(cube.form().number.text(),
-                                  halves ? " [2,...]" : " real and imaginary parts");
-    }
-    state_->order = find_axis_order(request, state_->file, cube.id(), halves,
-                                    core::text(label, ": dataset ", info.dataset));
-    info.axes = state_->order.text();
-    info.axis_rule = state_->order.rule;
-    info.domain = state_->order.domain.value_or(Domain::pulse);
-    const std::array<index_t*, 3> canonical = {&info.channels, &info.pulses, &info.range_cells};
-    for (int d = 0; d < 3; ++d) *canonical[state_->order.canonical[d]] = cube.extents()[d];
-    info.doppler_bins = count_attribute(state_->file, cube.id(), label, "doppler_bins");
-    info.training_block = count_attribute(state_->file, cube.id(), label, "training_block");
-    info.element_spacing_wavelengths =
-        positive_attribute(state_->file, cube.id(), label, "element_spacing_wavelengths");
-    info.prf_hz = positive_attribute(state_->file, cube.id(), label, "prf_hz");
-    info.range_bin_m = positive_attribute(state_->file, cube.id(), label, "range_bin_m");
-    info.range_start_m = range_start_m(state_->file, cube.id(), label);
-
-    if (H5Lexists(state_->file, steering_dataset, H5P_DEFAULT) > 0) {
-        const auto& steering =
-            state_->steering.emplace(state_->file, label, steering_dataset, 2, complex);
-        info.steering = {steering.extents()[1], steering.extents()[2]};
-    }
+    State& state = *state_;
+    state.threads = threads > 0 ? threads : omp_get_max_threads();
+    state.info.path = request.path;
+    state.file = open_for_reading(request.path);
+    state.open_parts(place_of(state.file, choose_dataset(state.file, request)));
+    state.order =
+        find_axis_order(request, state.file, state.cube->id(), state.extents().size(), state.halves,
+                        core::text(request.path.string(), ": dataset ", state.info.dataset));
+    state.info.axes = state.order.text();
+    state.set_shape();
+    state.read_parameters();
 }
 
 CubeReader::~CubeReader() = default;
 
 const RadarCube& CubeReader::info() const { return state_->info; }
 
-void CubeReader::read(View<std::complex<float>, 3, Host> out) {
-    const core::Extents<3> wanted = state_->info.shape();
+void CubeReader::read(View<std::complex<float>, 3, Host> out, index_t cpi_index) {
+    const RadarCube& info = state_->info;
+    const core::Extents<3> wanted = info.shape();
     core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
                   " does not match the view of ",
                   extents_text({out.extent.begin(), out.extent.end()}));
+    core::expects(cpi_index >= 0 && cpi_index < info.cpis, info.path.string(), ": CPI ", cpi_index,
+                  " is not there; dataset ", info.dataset, " has ", info.cpis, ", from 0");
     const SilentErrors silent;
+    state_->select(cpi_index);
     View<std::complex<float>, 3, Host> permuted = out;
-    for (int d = 0; d < 3; ++d) {
-        const int axis = state_->order.canonical[d];
+    int d = 0;
+    for (const Axis axis : state_->order.canonical) {
+        if (axis == cpi) continue;
         permuted.extent[d] = out.extent[axis];
         permuted.stride[d] = out.stride[axis];
+        ++d;
     }
     if (!state_->imag) {
         state_->cube->read(permuted, state_->threads);
@@ -380,7 +464,7 @@ void CubeReader::read(View<std::complex<float>, 3, Host> out) {
     View<float, 3, Host> part;
     part.data = reinterpret_cast<float*>(permuted.data);
     part.extent = permuted.extent;
-    for (int d = 0; d < 3; ++d) part.stride[d] = 2 * permuted.stride[d];
+    for (d = 0; d < 3; ++d) part.stride[d] = 2 * permuted.stride[d];
     state_->cube->read(part, state_->threads);
     ++part.data;
     state_->imag->read(part, state_->threads);
@@ -389,7 +473,7 @@ void CubeReader::read(View<std::complex<float>, 3, Host> out) {
 std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {
     if (!state_->steering) return std::nullopt;
     const SilentErrors silent;
-    const core::Extents<3>& extents = state_->steering->extents();
+    const core::Extents<3> extents = state_->steering->extents();
     core::Array<std::complex<float>, 2> vectors({extents[1], extents[2]});
     state_->steering->read(View<std::complex<float>, 3, Host>(vectors.data(), extents),
                            state_->threads);

@@ -36,7 +36,7 @@ core::Array<float, 3> read_planes(const std::filesystem::path& path, int threads
     const SilentErrors silent;
     const std::string label = path.string();
     const Handle file = open_for_reading(path);
-    StoredDataset stored(file, label, dataset, 3, StoredDataset::Numbers::real);
+    StoredDataset stored(file, label, dataset, {3, 3}, StoredDataset::Numbers::real);
     core::Array<float, 3> planes(stored.extents());
     stored.read(planes.view(), threads > 0 ? threads : omp_get_max_threads());
     expects_finite(label, planes);

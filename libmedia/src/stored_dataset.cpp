@@ -91,13 +91,17 @@ void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row, 
 
 }  // namespace
 
+std::string StoredDataset::Ranks::text() const {
+    return least == most ? core::text(least) : core::text(least, " or ", most);
+}
+
 void StoredDataset::reject(const std::string& what) const {
     throw core::InvalidArgument(core::text(subject_, what));
 }
 
 StoredDataset::StoredDataset(hid_t file, const std::string& label, const std::string& path,
-                             int rank, Numbers numbers, std::optional<hsize_t> half)
-    : subject_(core::text(label, ": dataset ", path)), half_(half) {
+                             Ranks ranks, Numbers numbers)
+    : subject_(core::text(label, ": dataset ", path)) {
     H5O_info_t object;
     if (H5Oget_info_by_name2(file, path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
         throw core::InvalidArgument(core::text(label, ": no dataset ", path));
@@ -119,30 +123,33 @@ StoredDataset::StoredDataset(hid_t file, const std::string& label, const std::st
     type_ = {H5Dget_type(dataset_), H5Tclose};
     const Handle space{H5Dget_space(dataset_), H5Sclose};
     if (!type_.valid() || !space.valid()) reject(" has a damaged header");
-    const std::vector<index_t> stored = extents_of(space);
-    form_ = numbers == Numbers::complex ? complex_form(stored, rank) : real_form(stored, rank);
-    stored_rank_ = static_cast<int>(stored.size());
-    trailing_ = stored_rank_ > rank && !half_;
-    std::copy_n(stored.begin() + (half_ ? 1 : 0), rank, extents_.begin() + (3 - rank));
-    for (const index_t extent : stored) {
-        if (extent == 0) reject(core::text(" is empty: its extents are ", extents_text(stored)));
-        if (extent < 0) reject(core::text(" is too large: its extents are ", extents_text(stored)));
+    stored_ = extents_of(space);
+    form_ = numbers == Numbers::complex ? complex_form(ranks) : real_form(ranks);
+    trailing_ = numbers == Numbers::complex && H5Tget_class(type_) != H5T_COMPOUND;
+    chunk_.assign(stored_.size(), 1);
+    fixed_.resize(stored_.size());
+    for (const index_t extent : stored_) {
+        if (extent == 0) reject(core::text(" is empty: its extents are ", extents_text(stored_)));
+        if (extent < 0) {
+            reject(core::text(" is too large: its extents are ", extents_text(stored_)));
+        }
     }
     check_storage(file);
 }
 
-SampleForm StoredDataset::complex_form(const std::vector<index_t>& stored, int rank) const {
-    const auto stored_rank = static_cast<int>(stored.size());
+SampleForm StoredDataset::complex_form(Ranks ranks) const {
+    const auto rank = static_cast<int>(stored_.size());
     const H5T_class_t kind = H5Tget_class(type_);
     const bool real = kind == H5T_INTEGER || kind == H5T_FLOAT;
-    if (stored_rank != rank && !(real && stored_rank == rank + 1 && stored.back() == 2)) {
-        reject(core::text(" has rank ", stored_rank, ", expected ", rank));
+    const bool pairs = real && ranks.allow(rank - 1) && stored_.back() == 2;
+    if (!pairs && !ranks.allow(rank)) {
+        reject(core::text(" has rank ", rank, ", expected ", ranks.text()));
     }
-    if (real && stored_rank == rank) {
-        reject(core::text(" is real (", type_text(type_), ' ', extents_text(stored),
+    if (real && !pairs) {
+        reject(core::text(" is real (", type_text(type_), ' ', extents_text(stored_),
                           "), expected complex: a compound {r,i} or a last extent of 2"));
     }
-    const std::optional<SampleForm> form = real ? trailing_form(type_) : compound_form(type_);
+    const std::optional<SampleForm> form = pairs ? trailing_form(type_) : compound_form(type_);
     if (!form) {
         reject(core::text(
             " has elements of type ", type_text(type_),
@@ -152,10 +159,9 @@ SampleForm StoredDataset::complex_form(const std::vector<index_t>& stored, int r
     return *form;
 }
 
-SampleForm StoredDataset::real_form(const std::vector<index_t>& stored, int rank) const {
-    const int expected = rank + (half_ ? 1 : 0);
-    if (static_cast<int>(stored.size()) != expected) {
-        reject(core::text(" has rank ", stored.size(), ", expected ", expected));
+SampleForm StoredDataset::real_form(Ranks ranks) const {
+    if (!ranks.allow(static_cast<int>(stored_.size()))) {
+        reject(core::text(" has rank ", stored_.size(), ", expected ", ranks.text()));
     }
     const std::optional<Number> number = number_of(type_);
     if (!number) {
@@ -165,16 +171,36 @@ SampleForm StoredDataset::real_form(const std::vector<index_t>& stored, int rank
     return {*number, number->bytes};
 }
 
+std::vector<index_t> StoredDataset::axes() const {
+    return {stored_.begin(), stored_.end() - (trailing_ ? 1 : 0)};
+}
+
+void StoredDataset::fix(int axis, index_t index) {
+    const auto at = static_cast<std::size_t>(axis);
+    assert(at < axes().size() && index >= 0 && index < stored_[at]);
+    fixed_[at] = index;
+}
+
+core::Extents<3> StoredDataset::of_free_axes(const std::vector<index_t>& lengths) const {
+    core::Extents<3> free{1, 1, 1};
+    int to = 3;
+    for (std::size_t axis = axes().size(); axis-- > 0;) {
+        if (fixed_[axis]) continue;
+        assert(to > 0);
+        free[--to] = lengths[axis];
+    }
+    return free;
+}
+
 // Extents in a header are trusted only if the file holds the data they describe.
 void StoredDataset::check_storage(hid_t file) {
     // Of a sample in the file or in memory, whichever is larger.
     const auto sample_bytes =
         static_cast<index_t>(std::max(form_.sample_bytes, sizeof(std::complex<float>)));
     index_t bytes = sample_bytes;
-    for (const index_t extent : extents_) {
+    for (const index_t extent : axes()) {
         if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-            reject(core::text(" is too large: its extents are ",
-                              extents_text({extents_.begin(), extents_.end()})));
+            reject(core::text(" is too large: its extents are ", extents_text(stored_)));
         }
     }
     const Handle creation{H5Dget_create_plist(dataset_), H5Pclose};
@@ -185,6 +211,18 @@ void StoredDataset::check_storage(hid_t file) {
     }
     if (layout == H5D_CHUNKED) check_chunks(creation);
     const int filters = layout == H5D_CHUNKED ? H5Pget_nfilters(creation) : 0;
+    check_filters(creation, filters);
+    const auto needed = static_cast<hsize_t>(bytes / sample_bytes) * form_.sample_bytes;
+    hsize_t file_bytes = 0;
+    H5Fget_filesize(file, &file_bytes);
+    const hsize_t present = std::min<hsize_t>(H5Dget_storage_size(dataset_), file_bytes);
+    if (filters == 0 && needed > present) {
+        reject(core::text(" declares ", needed, " bytes (extents ", extents_text(stored_),
+                          ") but the file holds ", present));
+    }
+}
+
+void StoredDataset::check_filters(hid_t creation, int filters) const {
     for (int f = 0; f < filters; ++f) {
         unsigned flags = 0;
         unsigned settings = 0;
@@ -204,81 +242,67 @@ void StoredDataset::check_storage(hid_t file) {
             reject(" has a damaged header: its compressed chunks have another size");
         }
     }
-    const auto needed = static_cast<hsize_t>(bytes / sample_bytes) * form_.sample_bytes;
-    hsize_t file_bytes = 0;
-    H5Fget_filesize(file, &file_bytes);
-    const hsize_t present = std::min<hsize_t>(H5Dget_storage_size(dataset_), file_bytes);
-    if (filters == 0 && needed > present) {
-        reject(core::text(" declares ", needed, " bytes (extents ",
-                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
-                          present));
-    }
 }
 
 hsize_t StoredDataset::chunk_bytes(hid_t creation) const {
-    std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
-    H5Pget_chunk(creation, stored_rank_, chunk.data());
+    std::vector<hsize_t> chunk(stored_.size());
+    H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
     return std::accumulate(chunk.begin(), chunk.end(), static_cast<hsize_t>(H5Tget_size(type_)),
                            std::multiplies());
 }
 
 void StoredDataset::check_chunks(hid_t creation) {
-    std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
-    if (H5Pget_chunk(creation, stored_rank_, chunk.data()) < 0) reject(" has a damaged header");
-    const int leading = half_ ? 1 : 0;
-    const int rank = stored_rank_ - (trailing_ ? 1 : 0) - leading;
-    const bool splits_pairs = (trailing_ && chunk.back() == 1) || (half_ && chunk.front() == 1);
-    index_t needed = splits_pairs ? 2 : 1;
-    for (int d = 0; d < rank; ++d) {
-        const index_t extent = extents_[3 - rank + d];
-        const hsize_t length =
-            std::clamp<hsize_t>(chunk[leading + d], 1, static_cast<hsize_t>(extent));
-        chunk_[3 - rank + d] = static_cast<index_t>(length);
-        needed *= blocks(extent, static_cast<index_t>(length));
+    std::vector<hsize_t> chunk(stored_.size());
+    if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0) {
+        reject(" has a damaged header");
+    }
+    index_t needed = 1;
+    for (std::size_t d = 0; d < chunk.size(); ++d) {
+        chunk_[d] = static_cast<index_t>(
+            std::clamp<hsize_t>(chunk[d], 1, static_cast<hsize_t>(stored_[d])));
+        needed *= blocks(stored_[d], chunk_[d]);
     }
     const Handle space{H5Dget_space(dataset_), H5Sclose};
     hsize_t present = 0;
     if (H5Dget_num_chunks(dataset_, space, &present) < 0) reject(" has a damaged header");
     if (static_cast<hsize_t>(needed) > present) {
-        reject(core::text(" declares ", needed, " chunks (extents ",
-                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
-                          present));
+        reject(core::text(" declares ", needed, " chunks (extents ", extents_text(stored_),
+                          ") but the file holds ", present));
     }
 }
 
 // A block grows from one HDF5 chunk (or one sample), last axis first, up to block_bytes: each chunk
 // is then read once, and a contiguous dataset in long runs.
 core::Extents<3> StoredDataset::block_shape() const {
-    core::Extents<3> shape = chunk_;
+    const core::Extents<3> whole = extents();
+    core::Extents<3> shape = of_free_axes(chunk_);
     for (int d = 2; d >= 0; --d) {
         const index_t bytes =
             shape[0] * shape[1] * shape[2] * static_cast<index_t>(form_.sample_bytes);
         const index_t times = std::max<index_t>(1, block_bytes / bytes);
-        if (times < blocks(extents_[d], shape[d])) {
+        if (times < blocks(whole[d], shape[d])) {
             shape[d] *= times;
             break;
         }
-        shape[d] = extents_[d];
+        shape[d] = whole[d];
     }
     return shape;
 }
 
 void StoredDataset::read_raw(const core::Extents<3>& first, const core::Extents<3>& count,
                              void* raw) {
-    // The stored dimensions, without the leading ones that are missing in the file.
-    const int missing = 3 + (trailing_ || half_ ? 1 : 0) - stored_rank_;
-    std::vector<hsize_t> start(first.begin() + missing, first.end());
-    std::vector<hsize_t> size(count.begin() + missing, count.end());
-    if (half_) {
-        start.insert(start.begin(), *half_);
-        size.insert(size.begin(), 1);
-    }
-    if (trailing_) {
-        start.push_back(0);
-        size.push_back(2);
+    std::vector<hsize_t> start(stored_.size(), 0);
+    std::vector<hsize_t> size(stored_.begin(), stored_.end());
+    int free = 3;
+    for (std::size_t axis = axes().size(); axis-- > 0;) {
+        const bool fixed = fixed_[axis].has_value();
+        if (!fixed) --free;
+        start[axis] = static_cast<hsize_t>(fixed ? *fixed_[axis] : first[free]);
+        size[axis] = static_cast<hsize_t>(fixed ? 1 : count[free]);
     }
     const Handle space{H5Dget_space(dataset_), H5Sclose};
-    const Handle memory{H5Screate_simple(stored_rank_, size.data(), nullptr), H5Sclose};
+    const Handle memory{H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                        H5Sclose};
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
     if (H5Dread(dataset_, type_, memory, space, H5P_DEFAULT, raw) < 0) {
         reject(core::text(" cannot be read (", last_failure().reason, ")"));
@@ -288,20 +312,21 @@ void StoredDataset::read_raw(const core::Extents<3>& first, const core::Extents<
 template <class Sample>
 void StoredDataset::read(View<Sample, 3, Host> out, int threads) {
     assert(form_.text.empty() == std::is_floating_point_v<Sample>);
+    const core::Extents<3> whole = extents();
     if (form_.native() && out.dense()) {
-        read_raw({}, extents_, out.data);
+        read_raw({}, whole, out.data);
         return;
     }
     const core::Extents<3> shape = block_shape();
     std::vector<std::byte> raw(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]) *
                                form_.sample_bytes);
     core::Extents<3> at{};
-    for (at[0] = 0; at[0] < extents_[0]; at[0] += shape[0]) {
-        for (at[1] = 0; at[1] < extents_[1]; at[1] += shape[1]) {
-            for (at[2] = 0; at[2] < extents_[2]; at[2] += shape[2]) {
+    for (at[0] = 0; at[0] < whole[0]; at[0] += shape[0]) {
+        for (at[1] = 0; at[1] < whole[1]; at[1] += shape[1]) {
+            for (at[2] = 0; at[2] < whole[2]; at[2] += shape[2]) {
                 View<Sample, 3, Host> target = out;
                 for (int d = 0; d < 3; ++d) {
-                    target = target.slice(d, at[d], std::min(at[d] + shape[d], extents_[d]));
+                    target = target.slice(d, at[d], std::min(at[d] + shape[d], whole[d]));
                 }
                 read_raw(at, target.extent, raw.data());
                 const Block block{form_, raw.data(), target.extent};

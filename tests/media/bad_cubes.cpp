@@ -89,19 +89,19 @@ const std::vector<BadFile> bad_files = {
     {"signature_only", [](Path path) { write_bytes(path, "\x89HDF\r\n\x1a\n"); },
      "file is truncated"},
     {"rank_1", [](Path path) { cube_of_type(path, complex64(), {8}); },
-     "dataset /cube has rank 1, expected 3"},
+     "dataset /cube has rank 1, expected 3 or 4"},
     {"rank_2",
      [](Path path) {
          cube_of_type(path, complex64(), {8, 4});
      },
-     "dataset /cube has rank 2, expected 3"},
-    {"rank_4",
+     "dataset /cube has rank 2, expected 3 or 4"},
+    {"rank_5",
      [](Path path) {
-         cube_of_type(path, complex64(), {2, 2, 2, 2});
+         cube_of_type(path, complex64(), {2, 2, 2, 2, 2});
      },
-     "dataset /cube has rank 4, expected 3"},
+     "dataset /cube has rank 5, expected 3 or 4"},
     {"rank_0", [](Path path) { cube_of_type(path, complex64(), {}); },
-     "dataset /cube has rank 0, expected 3"},
+     "dataset /cube has rank 0, expected 3 or 4"},
     {"real",
      [](Path path) {
          cube_of_type(path, H5T_IEEE_F32LE, {2, 3, 4});
@@ -111,7 +111,7 @@ const std::vector<BadFile> bad_files = {
      [](Path path) {
          cube_of_type(path, H5T_IEEE_F32LE, {3, 3, 4, 5});
      },
-     "dataset /cube has rank 4, expected 3"},
+     "dataset /cube is real (float32 [3,3,4,5])"},
     {"parts_of_different_extents",
      [](Path path) {
          const std::vector<float> values(30);
@@ -126,7 +126,7 @@ const std::vector<BadFile> bad_files = {
          const Handle file = new_file(path);
          add_dataset(file, "/real", H5T_IEEE_F32LE, {2, 3, 4}, values.data());
      },
-     "no 3-D complex dataset among /real float32 [2,3,4]"},
+     "no 3-D or 4-D complex dataset among /real float32 [2,3,4]"},
     {"other_names",
      [](Path path) {
          cube_of_type(path, compound({{"x", H5T_IEEE_F32LE}, {"y", H5T_IEEE_F32LE}}), {2, 3, 4});

@@ -181,7 +181,7 @@ TEST_F(CubeRules, SeveralCubesAreListedAndMustBeChosen) {
         add_cube(file, {.members = {}, .path = "/group/second"});
     }
     EXPECT_EQ(error(), path_.string() +
-                           ": several 3-D complex datasets, select one with --dataset: "
+                           ": several 3-D or 4-D complex datasets, select one with --dataset: "
                            "/first int16 {r,i} [3,5,7]; /group/second float32 [3,5,7,2]");
     EXPECT_EQ(info({.path = {}, .dataset = "/first"}).element, "int16 {r,i}");
 }
@@ -193,7 +193,7 @@ TEST_F(CubeRules, WithoutACubeTheDatasetsAreListed) {
         add_dataset(file, "/real", H5T_STD_I16BE, {2, 3, 4});
     }
     EXPECT_EQ(error(), path_.string() +
-                           ": no 3-D complex dataset among /real int16 big-endian [2,3,4]; "
+                           ": no 3-D or 4-D complex dataset among /real int16 big-endian [2,3,4]; "
                            "/time float64 [5]");
     new_file(folder_ / "empty.h5").close();
     EXPECT_THAT(error_of([&] { CubeReader({folder_ / "empty.h5"}); }),

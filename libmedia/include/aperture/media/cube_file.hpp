@@ -26,8 +26,8 @@ enum class AxisRule {
     caller,            ///< CubeRequest::axes
     dimension_labels,  ///< HDF5 dimension labels of the dataset
     axes_attribute,    ///< the `axes` attribute of the dataset or the file
-    matlab,            ///< a MATLAB_class attribute: [pulse][channel][range] in C order
-    canonical          ///< no information: [channel][pulse][range]
+    matlab,            ///< a MATLAB_class attribute: ([cpi])[pulse][channel][range] in C order
+    canonical          ///< no information: ([cpi])[channel][pulse][range]
 };
 /// "as asked", "dimension labels", "axes attribute", "MATLAB order", "default".
 const char* name(AxisRule rule);
@@ -35,8 +35,9 @@ const char* name(AxisRule rule);
 /// The cube to read, with overrides of the file's own description.
 struct CubeRequest {
     std::filesystem::path path;
-    std::optional<std::string> dataset{};  ///< else /cube, else the only 3-D complex dataset
-    /// "channel,pulse,range" in any order, slowest axis first; "doppler" in place of "pulse".
+    std::optional<std::string> dataset{};  ///< else /cube, else the only complex one, 3-D or 4-D
+    /// "channel,pulse,range" in any order, slowest axis first; "doppler" in place of "pulse"; and
+    /// "cpi" if the dataset has four axes.
     std::optional<std::string> axes{};
     std::optional<Domain> domain{};
 };
@@ -48,6 +49,8 @@ struct RadarCube {
     core::index_t channels = 0;
     core::index_t pulses = 0;  ///< Doppler bins if `domain` is doppler
     core::index_t range_cells = 0;
+    core::index_t cpis = 1;     ///< coherent processing intervals, each of shape()
+    bool has_cpi_axis = false;  ///< even if there is only one
     Domain domain = Domain::pulse;
     /// Stored element type: "complex64 {r,i}", "int16 {I,Q}", "float32 [...,2]".
     std::string element;
@@ -64,14 +67,15 @@ struct RadarCube {
     /// Extents [vector][channels*tdof] of /steering, if the file has one.
     std::optional<core::Extents<2>> steering;
 
+    /// Of one CPI.
     core::Extents<3> shape() const { return {channels, pulses, range_cells}; }
 };
 
-/// Reads one radar data cube from an HDF5 file, in any complex form and axis order of
-/// docs/formats.md, to the canonical order. The file is opened once, read-only. Elements are read
-/// as stored and converted here, in parallel: HDF5's own conversion is some fifty times slower and,
-/// with different member names, silently returns nothing. Besides the destination, memory use is
-/// bounded (a few MiB, or one HDF5 chunk if that is larger).
+/// Reads one radar data cube, of one or more CPIs, from an HDF5 file, in any complex form and axis
+/// order of docs/formats.md, to the canonical order. The file is opened once, read-only. Elements
+/// are read as stored and converted here, in parallel: HDF5's own conversion is some fifty times
+/// slower and, with different member names, silently returns nothing. Besides the destination,
+/// memory use is bounded (a few MiB, or one HDF5 chunk if that is larger).
 ///
 /// Every fault of the file throws core::InvalidArgument with a one-line text that starts with the
 /// path; faults in the metadata throw in the constructor.
@@ -83,8 +87,9 @@ class CubeReader {
 
     const RadarCube& info() const;
 
-    /// The whole cube. `out` has info().shape() and any strides.
-    void read(core::View<std::complex<float>, 3, core::Host> out);
+    /// One CPI, the whole cube if it has no more. `out` has info().shape() and any strides. Throws
+    /// core::InvalidArgument unless `cpi` is below info().cpis.
+    void read(core::View<std::complex<float>, 3, core::Host> out, core::index_t cpi = 0);
 
     /// The steering vectors of the file, [vector][channels*tdof], if it has /steering.
     std::optional<core::Array<std::complex<float>, 2>> steering();
