@@ -11,6 +11,8 @@
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/hdf5.hpp"
+#include "libmedia/src/npy_dataset.hpp"
+#include "libmedia/src/npy_header.hpp"
 #include "libmedia/src/stored_dataset.hpp"
 
 namespace aperture::media {
@@ -346,12 +348,27 @@ struct CubeReader::State {
     RadarCube info;
     int threads = 1;
 
+    bool open(const CubeRequest& request);
     void open_parts(const CubePlace& place);
     std::vector<index_t> extents() const;
     void set_shape();
     void read_parameters();
     void select(index_t cpi);
 };
+
+/// Returns whether the file has the axes in reverse.
+bool CubeReader::State::open(const CubeRequest& request) {
+    if (!is_npy(request.path)) {
+        file = open_for_reading(request.path);
+        return false;
+    }
+    core::expects(!request.dataset, request.path.string(),
+                  ": is a NumPy file, which has no datasets; it was asked for ",
+                  request.dataset.value_or(""));
+    NpyDataset array = open_npy(request.path, default_dataset);
+    file = std::move(array.file);
+    return array.reversed;
+}
 
 /// Opens the datasets and says what their elements are.
 void CubeReader::State::open_parts(const CubePlace& place) {
@@ -425,12 +442,13 @@ CubeReader::CubeReader(const CubeRequest& request, int threads)
     State& state = *state_;
     state.threads = threads > 0 ? threads : omp_get_max_threads();
     state.info.path = request.path;
-    state.file = open_for_reading(request.path);
+    const bool reversed = state.open(request);
     state.open_parts(place_of(state.file, choose_dataset(state.file, request)));
     state.order =
         find_axis_order(request, state.file, state.cube->id(), state.extents().size(), state.halves,
                         core::text(request.path.string(), ": dataset ", state.info.dataset));
     state.info.axes = state.order.text();
+    if (reversed) std::reverse(state.order.canonical.begin(), state.order.canonical.end());
     state.set_shape();
     state.read_parameters();
 }

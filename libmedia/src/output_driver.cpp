@@ -9,13 +9,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <new>
+
+#include "libmedia/src/hdf5_driver.hpp"
 
 namespace aperture::media {
 namespace {
-
-constexpr haddr_t largest_address = std::numeric_limits<off_t>::max();
 
 struct AccessInfo {
     OutputStatus* status;
@@ -70,17 +69,8 @@ herr_t set_allocated_end(H5FD_t* file, H5FD_mem_t, haddr_t address) {
 
 herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size,
                    void* buffer) {
-    auto* to = static_cast<char*>(buffer);
-    while (size > 0) {
-        const ssize_t got =
-            ::pread(output_of(file)->status->descriptor, to, size, static_cast<off_t>(address));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        to += got;
-        address += static_cast<haddr_t>(got);
-        size -= static_cast<std::size_t>(got);
-    }
-    std::memset(to, 0, size);
+    const std::size_t got = read_at(output_of(file)->status->descriptor, address, size, buffer);
+    std::memset(static_cast<char*>(buffer) + got, 0, size - got);
     return 0;
 }
 
@@ -116,16 +106,7 @@ herr_t truncate_output(H5FD_t* file, hid_t, hbool_t) {
 }
 
 H5FD_class_t driver_class() {
-    H5FD_class_t driver{};
-#if defined(H5FD_CLASS_VERSION)
-    // HDF5 1.14 registers drivers of this version only. Drivers that are not published share the
-    // numbers between those of HDF5 and those it assigns.
-    driver.version = H5FD_CLASS_VERSION;
-    driver.value = 2 * H5_VFD_RESERVED - 1;
-#endif
-    driver.name = "aperture_output";
-    driver.maxaddr = largest_address;
-    driver.fc_degree = H5F_CLOSE_STRONG;
+    H5FD_class_t driver = driver_named("aperture_output");
     driver.fapl_size = sizeof(AccessInfo);
     driver.open = open_output;
     driver.close = close_output;
@@ -137,8 +118,6 @@ H5FD_class_t driver_class() {
     driver.read = read_output;
     driver.write = write_output;
     driver.truncate = truncate_output;
-    constexpr H5FD_mem_t metadata_apart[] = H5FD_FLMAP_DICHOTOMY;
-    std::copy(std::begin(metadata_apart), std::end(metadata_apart), driver.fl_map);
     return driver;
 }
 

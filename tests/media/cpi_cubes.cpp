@@ -357,5 +357,25 @@ TEST_F(CpiCubes, ThatAreOnlyPartlyThereAreRefused) {
                                     "file holds 1"));
 }
 
+TEST_F(CpiCubes, OfNumPy) {
+    const CpiCube cube{};
+    const std::vector<std::complex<float>> values = values_of(cube);
+    const std::string data(reinterpret_cast<const char*>(values.data()), 8 * values.size());
+    const auto words = [](const std::string& rest) {
+        return std::string("\x93NUMPY\x01\x00\x40\x00", 10) + rest +
+               std::string(63 - rest.size(), ' ') + '\n';
+    };
+    write_bytes(path_, words("{'descr':'<c8','fortran_order':False,'shape':(3,4,5,7)}") + data);
+    expect_cube(cube);
+
+    // In Fortran order the file has range, pulse, channel, cpi.
+    const std::vector<std::complex<float>> reversed =
+        values_of({.axes = {"range", "pulse", "channel", "cpi"}});
+    write_bytes(path_,
+                words("{'descr':'<c8','fortran_order':True,'shape':(3,4,5,7)}") +
+                    std::string(reinterpret_cast<const char*>(reversed.data()), data.size()));
+    expect_cube(cube);
+}
+
 }  // namespace
 }  // namespace aperture::media::tests

@@ -107,11 +107,16 @@ Handle open_to_add(const std::filesystem::path& path) {
     return {H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose};
 }
 
-void add_cube(hid_t file, const StoredCube& cube) {
+core::Extents<3> stored_extents(const StoredCube& cube) {
     core::Extents<3> extent{};
     for (std::size_t d = 0; d < 3; ++d) {
         extent[d] = cube.shape[static_cast<std::size_t>(cube.canonical[d])];
     }
+    return extent;
+}
+
+std::string stored_bytes(const StoredCube& cube) {
+    const core::Extents<3> extent = stored_extents(cube);
     std::string bytes;
     for (index_t i = 0; i < extent[0]; ++i) {
         for (index_t j = 0; j < extent[1]; ++j) {
@@ -126,6 +131,12 @@ void add_cube(hid_t file, const StoredCube& cube) {
             }
         }
     }
+    return bytes;
+}
+
+void add_cube(hid_t file, const StoredCube& cube) {
+    const core::Extents<3> extent = stored_extents(cube);
+    const std::string bytes = stored_bytes(cube);
     std::vector<hsize_t> extents(extent.begin(), extent.end());
     Handle type = number_type(cube.number, cube.big_endian);
     if (cube.members.empty()) {

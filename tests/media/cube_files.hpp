@@ -49,6 +49,10 @@ struct StoredCube {
 std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse,
                               index_t range);
 
+/// The extents and the bytes of a cube in the order of its file.
+core::Extents<3> stored_extents(const StoredCube& cube);
+std::string stored_bytes(const StoredCube& cube);
+
 /// The HDF5 type "float16" ... "uint64".
 Handle number_type(const std::string& number, bool big_endian);
 
