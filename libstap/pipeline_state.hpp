@@ -33,6 +33,7 @@ struct Pipeline<Executor>::State {
 template <class Executor>
 Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
+    check_vectors_of_run(problem);
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     state_ = core::owned(std::make_unique<State>(executor, problem, steering));
 }

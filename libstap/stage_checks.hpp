@@ -13,6 +13,12 @@ inline void check_block_training(const Problem& problem) {
                   "the stages support only block training; use Pipeline");
 }
 
+inline void check_vectors_of_run(const Problem& problem) {
+    core::expects(problem.steering_vectors <= max_vectors_of_run, problem.steering_vectors,
+                  " steering vectors, at most ", max_vectors_of_run,
+                  " in one run; run parts of the vectors one after another");
+}
+
 template <class Space>
 void check_cube(const Problem& p, const CubeView<Space>& cube) {
     core::expects_shape("cube of Doppler bins", cube,
@@ -41,6 +47,7 @@ template <class T, class Space>
 void check_weights(const Problem& p, const core::View<const cfloat, 2, Space>& steering,
                    const core::View<T, 4, Space>& weights, core::Strides strides) {
     check_block_training(p);
+    check_vectors_of_run(p);
     core::expects_shape("steering", steering, {p.steering_vectors, p.order});
     core::expects_shape("weights", weights,
                         {p.doppler_bins, p.training_sets, p.steering_vectors, p.order}, strides);

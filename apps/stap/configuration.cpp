@@ -163,8 +163,8 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
     }
     const index_t vectors =
         setup.azimuths.empty() ? (*cube.steering)[0] : index_t(setup.azimuths.size());
-    core::expects(vectors <= stap::max_steering_vectors, vectors,
-                  " directions exceed the maximum of ", stap::max_steering_vectors);
+    core::expects(vectors <= stap::max_vectors_of_run, vectors,
+                  " directions exceed the maximum of ", stap::max_vectors_of_run);
 
     const stap::CubeShape shape{
         cube.channels, cube.pulses, cube.range_cells,

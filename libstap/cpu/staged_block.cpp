@@ -106,7 +106,7 @@ class StagedBlock : public Adaptation {
         const index_t n = problem_.order;
         const index_t block = problem_.parameters.training_block;
         const index_t trained_from = training_cells(problem_, b).begin;
-        double a[max_steering_vectors];
+        double a[max_vectors_of_run];
         for (index_t d = 0; d < problem_.steering_vectors; ++d) {
             std::complex<double> gain = 0;
             for (index_t i = 0; i < n; ++i)

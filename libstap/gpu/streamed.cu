@@ -14,6 +14,7 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
                   "implementation cublas does not support streaming; use fused or staged");
     core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
                         core::Strides::unit_last);
+    check_vectors_of_run(problem);
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     check_results(problem, results);
     constexpr double share_of_free_memory = 0.9;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "aperture/stap/parameters.hpp"
+#include "aperture/stap/pipeline.hpp"
 
 namespace aperture::stap {
 namespace {
@@ -84,8 +84,8 @@ const std::vector<Refusal> refusals = {
     {"even_taps", [](Asked& a) { a.parameters.temporal_taps = 2; }, {"taps is 2", "1, 3 or 5"}},
     {"order", [](Asked& a) { a.shape.channels = 43; }, {"order 129", "128", "fewer taps"}},
     {"many_channels", [](Asked& a) { a.shape.channels = 1LL << 62; }, {"channels"}},
-    {"no_steering", [](Asked& a) { a.steering_vectors = 0; }, {"0 steering vectors", "1 to 64"}},
-    {"much_steering", [](Asked& a) { a.steering_vectors = 65; }, {"65 steering vectors"}},
+    {"no_steering", [](Asked& a) { a.steering_vectors = 0; }, {"0 steering vectors", "1 to 1024"}},
+    {"much_steering", [](Asked& a) { a.steering_vectors = 1025; }, {"1025 steering vectors"}},
     {"no_block", [](Asked& a) { a.parameters.training_block = 0; }, {"training block 0"}},
     {"long_block",
      [](Asked& a) { a.parameters.training_block = 101; },
@@ -143,6 +143,28 @@ const std::vector<Refusal> refusals = {
 
 INSTANTIATE_TEST_SUITE_P(Problem, ProblemRefuses, testing::ValuesIn(refusals),
                          [](const auto& tested) { return tested.param.name; });
+
+TEST(Problem, HasMoreVectorsThanARun) {
+    Asked asked;
+    asked.steering_vectors = 1024;
+    EXPECT_EQ(asked.problem().steering_vectors, 1024);
+    core::Cpu cpu(1);
+    const auto starts = [&](int vectors) {
+        asked.steering_vectors = vectors;
+        const core::Array<cfloat, 2> steering({vectors, 12});
+        Pipeline<core::Cpu>(cpu, asked.problem(), steering);
+    };
+    for (const Implementation way : {Implementation::fused, Implementation::staged}) {
+        asked.parameters.implementation = way;
+        EXPECT_NO_THROW(starts(64));
+        try {
+            starts(65);
+            ADD_FAILURE() << "accepted";
+        } catch (const core::InvalidArgument& error) {
+            EXPECT_THAT(error.what(), HasSubstr("65 steering vectors, at most 64 in one run"));
+        }
+    }
+}
 
 TEST(Problem, LoadingMakesFewCellsEnough) {
     Asked asked;

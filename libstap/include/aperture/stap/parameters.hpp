@@ -84,13 +84,16 @@ struct Problem {
     index_t training_sets = 0;  ///< B: ceil(N / N_R) for block, N for sliding, 1 for all
 };
 
-inline constexpr int max_steering_vectors = 64;
+inline constexpr int max_steering_vectors = 1024;  ///< of a Problem
+/// Of one Pipeline, and of the stages that compute with weights: it bounds what their threads hold.
+/// Results for more steering vectors take several runs, each for a part of the vectors.
+inline constexpr int max_vectors_of_run = 64;
 
 /// Validates parameters against the cube and derives the sizes. Throws core::InvalidArgument, with
 /// the values and the remedy in the text, for: an empty cube; K < P or K < T; T not 1, 3 or 5; n
-/// above dense::max_order; D outside 1..64; N_R < 1; fewer training cells than n without loading (a
-/// singular estimate); a window longer than the cube; guard cells with block training and no cfar;
-/// negative or non-finite loading.
+/// above dense::max_order; D outside 1..max_steering_vectors; N_R < 1; fewer training cells than n
+/// without loading (a singular estimate); a window longer than the cube; guard cells with block
+/// training and no cfar; negative or non-finite loading.
 Problem make_problem(const CubeShape& shape, const Parameters& parameters, int steering_vectors);
 
 /// Begin and end of training set b, in range cells: block and all.
