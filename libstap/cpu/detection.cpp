@@ -13,6 +13,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "libstap/cpu/cfar_threshold.hpp"
+#include "libstap/cpu/direction_rows.hpp"
 
 namespace aperture::stap {
 
@@ -105,30 +106,42 @@ std::vector<double> detection_thresholds(const Problem& problem, double pfa) {
 
 namespace {
 
-/// True if no neighbour over steering, Doppler (wrapping) and range is larger; of equal ones the
-/// first counts.
-bool is_local_maximum(core::View<const float, 3, core::Host> statistic, index_t d, index_t k,
-                      index_t r) {
-    const auto [directions, bins, cells] = statistic.extent;
+/// True if steering vector `other_d` has no larger value in the neighbouring Doppler bins
+/// (wrapping) and range cells of a cell; of equal ones the first counts.
+bool is_largest_of_vector(core::View<const float, 3, core::Host> statistic, index_t other_d,
+                          index_t d, index_t k, index_t r) {
+    const auto [vectors, bins, cells] = statistic.extent;
     const float value = statistic(d, k, r);
     const index_t position = (d * bins + k) * cells + r;
-    for (index_t other_d = std::max<index_t>(d - 1, 0); other_d <= std::min(d + 1, directions - 1);
-         ++other_d)
-        for (index_t step = -1; step <= 1; ++step)
-            for (index_t other_r = std::max<index_t>(r - 1, 0);
-                 other_r <= std::min(r + 1, cells - 1); ++other_r) {
-                const index_t other_k = (k + step + bins) % bins;
-                const float other = statistic(other_d, other_k, other_r);
-                const bool first = (other_d * bins + other_k) * cells + other_r < position;
-                if (other > value || (first && other == value)) return false;
-            }
+    for (index_t step = -1; step <= 1; ++step)
+        for (index_t other_r = std::max<index_t>(r - 1, 0); other_r <= std::min(r + 1, cells - 1);
+             ++other_r) {
+            const index_t other_k = (k + step + bins) % bins;
+            const float other = statistic(other_d, other_k, other_r);
+            const bool first = (other_d * bins + other_k) * cells + other_r < position;
+            if (other > value || (first && other == value)) return false;
+        }
+    return true;
+}
+
+/// True if no neighbour over steering, Doppler and range is larger.
+bool is_local_maximum(core::View<const float, 3, core::Host> statistic, index_t row_length,
+                      index_t d, index_t k, index_t r) {
+    for (index_t row = -1; row <= 1; ++row)
+        for (index_t column = -1; column <= 1; ++column) {
+            const index_t other =
+                neighbour_in_rows(statistic.extent[0], row_length, d, row, column);
+            if (other >= 0 && !is_largest_of_vector(statistic, other, d, k, r)) return false;
+        }
     return true;
 }
 
 }  // namespace
 
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
-                                       core::View<const float, 3, core::Host> statistic) {
+                                       core::View<const float, 3, core::Host> statistic,
+                                       int row_length) {
+    const int in_row = vectors_in_row(problem, row_length);
     core::expects_shape(
         "statistic", statistic,
         {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells});
@@ -139,7 +152,7 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
             for (index_t r = 0; r < statistic.extent[2]; ++r) {
                 const double needed = threshold[static_cast<std::size_t>(r)];
                 const double value = statistic(d, k, r);
-                if (value > needed && is_local_maximum(statistic, d, k, r))
+                if (value > needed && is_local_maximum(statistic, in_row, d, k, r))
                     detections.push_back(
                         {static_cast<int>(d), static_cast<int>(k), r, value, needed});
             }

@@ -155,6 +155,46 @@ TEST(Detections, SteeringAndRangeDoNotWrap) {
     EXPECT_EQ(places(map.detections()), (Places{{0, 3, 39}, {0, 3, 0}, {2, 3, 0}}));
 }
 
+/// Twelve vectors, a grid of three rows of four.
+std::vector<Detection> detections_in_grid(const Places& cells, int row_length) {
+    Parameters parameters = map_problem().parameters;
+    const Problem problem = make_problem({1, 8, 40, Domain::doppler}, parameters, 12);
+    core::Array<float, 3> statistic({12, 8, 40});
+    std::fill(statistic.begin(), statistic.end(), 0.5f);
+    float value = 9;
+    for (const auto& [d, k, r] : cells) statistic(d, k, r) = value--;
+    return find_detections(problem, rate_of_one, statistic, row_length);
+}
+
+TEST(Detections, NeighboursInAGridOfDirections) {
+    // Around vector 5 of the second row: its row, the rows above and below, and the diagonals.
+    for (const index_t d : {0, 1, 2, 4, 6, 8, 9, 10})
+        EXPECT_EQ(places(detections_in_grid({{5, 3, 9}, {d, 4, 10}}, 4)), (Places{{5, 3, 9}})) << d;
+    for (const index_t d : {3, 7, 11})
+        EXPECT_EQ(detections_in_grid({{5, 3, 9}, {d, 3, 9}}, 4).size(), 2u) << d;
+    // In one row of twelve only 4 and 6 are neighbours.
+    for (const index_t d : {0, 1, 2, 8, 9, 10})
+        EXPECT_EQ(detections_in_grid({{5, 3, 9}, {d, 3, 9}}, 0).size(), 2u) << d;
+    EXPECT_EQ(detections_in_grid({{5, 3, 9}, {4, 3, 9}, {6, 3, 9}}, 12).size(), 1u);
+}
+
+TEST(Detections, RowsOfAGridEnd) {
+    // 3 ends a row, 4 begins the next; 0 is above 4, and 7 is below 3.
+    EXPECT_EQ(places(detections_in_grid({{3, 3, 9}, {4, 3, 9}}, 4)),
+              (Places{{3, 3, 9}, {4, 3, 9}}));
+    EXPECT_EQ(detections_in_grid({{3, 3, 9}, {8, 3, 9}, {0, 3, 9}}, 4).size(), 3u);
+    EXPECT_EQ(places(detections_in_grid({{3, 3, 9}, {7, 3, 9}}, 4)), (Places{{3, 3, 9}}));
+    EXPECT_EQ(places(detections_in_grid({{3, 3, 9}, {4, 3, 9}}, 0)), (Places{{3, 3, 9}}));
+    // Single columns are neighbours from row to row.
+    EXPECT_EQ(places(detections_in_grid({{3, 3, 9}, {4, 3, 9}, {6, 3, 9}}, 1)),
+              (Places{{3, 3, 9}, {6, 3, 9}}));
+}
+
+TEST(Detections, RowLengthDividesTheVectors) {
+    for (const int row_length : {5, 24, -1, -4})
+        EXPECT_THROW(detections_in_grid({}, row_length), core::InvalidArgument) << row_length;
+}
+
 TEST(Detections, NotANumberIsNoDetection) {
     Map map;
     map.statistic(1, 3, 12) = NAN;

@@ -43,9 +43,14 @@ struct Detection {
 /// Cells with a statistic [D][K][N] above the threshold of their cell that is the largest among its
 /// neighbours over steering (adjacent, not wrapping), Doppler (adjacent, wrapping) and range
 /// (adjacent), strongest first. A target spread over neighbouring cells therefore counts once.
-/// Throws core::InvalidArgument for a statistic of other extents, and as detection_thresholds.
+///
+/// The steering vectors may be a grid [elevation][azimuth] with `row_length` azimuths in a row; 0:
+/// one row. Neighbours over steering are then adjacent in azimuth, in elevation or in both. Throws
+/// core::InvalidArgument for a statistic of other extents, for a row length that does not divide
+/// the number of steering vectors, and as detection_thresholds.
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
-                                       core::View<const float, 3, core::Host> statistic);
+                                       core::View<const float, 3, core::Host> statistic,
+                                       int row_length = 0);
 
 /// The Doppler bin of K = `bins` whose centre is nearest to `doppler`, cycles per pulse, -0.5 ..
 /// 0.5.
