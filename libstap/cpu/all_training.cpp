@@ -104,7 +104,7 @@ class DopplerBin {
     void run(const CubeView<core::Host>& cube, const Steering& steering,
              const Results<core::Host>& results, int attempt) {
         split_snapshots<double>(problem_, cube, k_, {0, cells_}, {z_re_, z_im_, cells_});
-        sum_outer_products();
+        sum_outer_products({z_re_, z_im_, cells_}, n_, cells_, l_);
         load(results, automatic_loading(attempt));
         results.info(k_, 0) = cholesky(l_, n_, 0);
         results.pivot_ratio(k_, 0) = pivot_ratio(results.info(k_, 0));
@@ -125,23 +125,6 @@ class DopplerBin {
   private:
     static index_t most_excluded(const Problem& p) {
         return std::min<index_t>(2 * index_t(p.parameters.guard) + 1, p.shape.range_cells);
-    }
-
-    /// l_ = sum of x x^H, lower triangle.
-    void sum_outer_products() {
-        for (index_t i = 0; i < n_; ++i)
-            for (index_t j = 0; j <= i; ++j) {
-                const double *a_re = z_re_ + i * cells_, *a_im = z_im_ + i * cells_;
-                const double *b_re = z_re_ + j * cells_, *b_im = z_im_ + j * cells_;
-                double re = 0;
-                double im = 0;
-#pragma omp simd reduction(+ : re, im)
-                for (index_t r = 0; r < cells_; ++r) {
-                    re += a_re[r] * b_re[r] + a_im[r] * b_im[r];
-                    im += a_im[r] * b_re[r] - a_re[r] * b_im[r];
-                }
-                l_[i * n_ + j] = {re, im};
-            }
     }
 
     /// Adds N times the loading of R = M / N, plus `more` relative to trace(R)/n, and writes R if

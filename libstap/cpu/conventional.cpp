@@ -3,6 +3,7 @@
 #include "aperture/stap/conventional.hpp"
 
 #include "aperture/core/shape.hpp"
+#include "libstap/cpu/doppler_cube.hpp"
 
 namespace aperture::stap {
 namespace {
@@ -36,12 +37,7 @@ void conventional_map(core::Cpu& cpu, const Problem& problem, CubeView<Host> cub
     core::expects_shape("map", map, {bins, cells});
 
     core::Array<cfloat, 3> filtered;
-    CubeView<Host> doppler_cube = cube;
-    if (spatial.shape.domain == Domain::pulse) {
-        filtered.reshape({spatial.shape.channels, bins, cells});
-        DopplerFilter<core::Cpu>(cpu, spatial).run(cube, filtered);
-        doppler_cube = filtered;
-    }
+    const CubeView<Host> doppler_cube = cpu::in_doppler_domain(cpu, spatial, cube, filtered);
     const cfloat* middle = steering_vector.data + (taps - 1) / 2 * steering_vector.stride[0];
     const index_t stride = taps * steering_vector.stride[0];
     const core::View<const cfloat, 2, Host> steering(middle, {1, channels}, {0, stride});

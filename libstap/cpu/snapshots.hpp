@@ -42,6 +42,24 @@ void split_snapshots(const Problem& problem, const CubeView<core::Host>& cube, i
     }
 }
 
+/// The lower triangle of the sum of x x^H over the first `cells` columns, [order][order].
+inline void sum_outer_products(const SnapshotPlanes<double>& x, index_t order, index_t cells,
+                               std::complex<double>* sum) {
+    for (index_t i = 0; i < order; ++i)
+        for (index_t j = 0; j <= i; ++j) {
+            const double *a_re = x.re + i * x.stride, *a_im = x.im + i * x.stride;
+            const double *b_re = x.re + j * x.stride, *b_im = x.im + j * x.stride;
+            double re = 0;
+            double im = 0;
+#pragma omp simd reduction(+ : re, im)
+            for (index_t r = 0; r < cells; ++r) {
+                re += a_re[r] * b_re[r] + a_im[r] * b_im[r];
+                im += a_im[r] * b_re[r] - a_re[r] * b_im[r];
+            }
+            sum[i * order + j] = {re, im};
+        }
+}
+
 /// The cells whose results come from training block `block`.
 inline RangeSpan cells_of_block(const Problem& problem, index_t block) {
     const index_t cells = problem.parameters.training_block;
