@@ -60,7 +60,9 @@ DirectionGrid line_of_azimuths(int channels, double first, double last, int coun
 /// Two rows of three elements, three elevations of five azimuths.
 DirectionGrid planar_grid() {
     DirectionGrid grid{{}, {}, 5};
-    for (int i = 0; i < 6; ++i) grid.elements.push_back({0.5 * (i % 3), 0.5 * double(i / 3), 0.0});
+    for (int row = 0; row < 2; ++row)
+        for (int column = 0; column < 3; ++column)
+            grid.elements.push_back({0.5 * column, 0.5 * row, 0.0});
     for (const double elevation : {-30.0, 0.0, 25.0})
         for (const double azimuth : {-45.0, -20.0, 0.0, 15.0, 40.0})
             grid.directions.push_back({azimuth, elevation});
@@ -382,7 +384,9 @@ TEST(Targets, TwoInOneCellStayTwo) {
 
 TEST(Targets, PositionInElevation) {
     DirectionGrid grid{{}, {}, 9};
-    for (int i = 0; i < 16; ++i) grid.elements.push_back({0.5 * (i % 4), 0.5 * double(i / 4), 0.0});
+    for (int row = 0; row < 4; ++row)
+        for (int column = 0; column < 4; ++column)
+            grid.elements.push_back({0.5 * column, 0.5 * row, 0.0});
     for (int elevation = -30; elevation <= 30; elevation += 10)
         for (int azimuth = -40; azimuth <= 40; azimuth += 10)
             grid.directions.push_back({double(azimuth), double(elevation)});
