@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(APERTURE_SANITIZE)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -28,7 +28,7 @@ struct Context {
 inline void arrive(boost::context::detail::transfer_t from, void* fake_stack = nullptr) {
     Context& left = *static_cast<Context*>(from.data);
     left.handle = from.fctx;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(APERTURE_SANITIZE)
     __sanitizer_finish_switch_fiber(fake_stack, &left.stack_bottom, &left.stack_size);
 #else
     static_cast<void>(fake_stack);
@@ -37,7 +37,7 @@ inline void arrive(boost::context::detail::transfer_t from, void* fake_stack = n
 
 /// Runs `to`; returns when something jumps back to `from`.
 inline void jump(Context& from, Context& to) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(APERTURE_SANITIZE)
     __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
 #endif
     arrive(boost::context::detail::jump_fcontext(to.handle, &from), from.fake_stack);
@@ -62,7 +62,7 @@ class Fiber {
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
     ~Fiber() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(APERTURE_SANITIZE)
         // The frames of an abandoned fiber leave AddressSanitizer's poison behind.
         __asan_unpoison_memory_region(bottom(), stack_bytes);
 #endif

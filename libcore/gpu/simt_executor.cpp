@@ -16,12 +16,12 @@ namespace {
 /// While a copy is pending, AddressSanitizer reports accesses to its target. It can mark multiples
 /// of 8 bytes.
 void mark_as_filling([[maybe_unused]] const PendingCopy& copy) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(APERTURE_SANITIZE)
     if (copy.bytes % 8 == 0) __asan_poison_memory_region(copy.to, copy.bytes);
 #endif
 }
 void finish_copy(const PendingCopy& copy) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(APERTURE_SANITIZE)
     if (copy.bytes % 8 == 0) __asan_unpoison_memory_region(copy.to, copy.bytes);
 #endif
     std::memcpy(copy.to, copy.from, copy.bytes);

@@ -58,7 +58,7 @@ TEST(SimtPlanes, InAnyOrderOfThreadsAreTheOracles) {
     expect(Content::bright, true, core::LaneOrder::reverse);
 }
 
-TEST(SimtScale, PlanesWithOnePixelThatIsNotZeroAreTheOracles) {
+TEST(LargeSimt, PlanesWithOnePixelThatIsNotZeroAreTheOracles) {
     // So many chains that a rounding with each addition would be visible.
     const Case c{{61, 67}, {31, 34, true}};
     expect_the_oracles(Content::impulse, c, device_ways({5, c.image, c.lags, Method::fft, true}),

@@ -127,7 +127,7 @@ TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
 }
 
 // Results depend on the problem's index, so a dropped or repeated block is detected.
-TEST(SimtKernels, LargeBatches) {
+TEST(LargeSimt, Batches) {
     using Float = HostBatch<float, core::Concatenated>;
     for (index_t problems : {65535, 65536, 65537, 600000}) {
         Float a(problems, 1, 1), x(problems, 1, 1), c(problems, 1, 1);

@@ -110,14 +110,14 @@ TEST(SimtFailure, NamesTheCellThatCarriesTheCovariance) {
     for (const Case& c : removed_cell_cases()) expect_removed_cell_to_be_named(c, run);
 }
 
-TEST(SimtAccuracy, EveryMatrixOfPerfectsInput) {
+TEST(LargeSimt, EveryMatrixOfPerfectsInput) {
     for (const char* size : {"small", "medium", "large"}) {
         expect_perfect_accuracy(size, Implementation::fused, run);
         expect_perfect_accuracy(size, staged, run);
     }
 }
 
-TEST(SimtAccuracy, WeightingOfPerfectsWhiteInput) {
+TEST(LargeSimt, WeightingOfPerfectsWhiteInput) {
     for (const char* size : {"small", "medium", "large"}) {
         expect_perfect_weighting(size, Implementation::fused, run);
         expect_perfect_weighting(size, staged, run);
@@ -125,7 +125,7 @@ TEST(SimtAccuracy, WeightingOfPerfectsWhiteInput) {
 }
 
 // More blocks than a grid can have along y or z.
-TEST(SimtScale, EveryMatrixIsRight) {
+TEST(LargeSimt, EveryMatrixIsRight) {
     expect_every_matrix(many_matrices(65537, 4, Implementation::fused), run);
 }
 
