@@ -137,7 +137,8 @@ int run(int argc, char** argv) {
                       << curve.y[i] << '\n';
             }
         }
-        const auto file = media::write_picture(out / (figure.name + ".png"), media::plot(plot));
+        const auto file = out / (figure.name + ".png");
+        media::write_figure(file, media::plot(plot));
         std::cout << file.string() << '\n';
     }
     media::write_file(out / "convergence.csv", table.str());

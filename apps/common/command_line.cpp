@@ -149,6 +149,16 @@ void CommandLine::needs(const std::string& name, const char* other, bool met) co
     core::expects(met || !given(name), name, " requires ", other);
 }
 
+void CommandLine::allows_only(const std::vector<std::string>& names, const char* other) const {
+    for (const CLI::Option* option : app_->get_options()) {
+        if (option->count() == 0) continue;
+        const std::string name =
+            option->get_lnames().empty() ? option->get_name() : "--" + option->get_lnames().front();
+        const bool allowed = std::find(names.begin(), names.end(), name) != names.end();
+        core::expects(allowed, name, " requires ", other);
+    }
+}
+
 void add_common_options(CommandLine& line, const std::string& value_name,
                         const std::string& out_default, CommonOptions& options) {
     line.text(

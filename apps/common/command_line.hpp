@@ -119,6 +119,9 @@ class CommandLine {
     bool given(const std::string& name) const;
     /// Throws core::InvalidArgument "NAME requires OTHER" if the option was given, unless `met`.
     void needs(const std::string& name, const char* other, bool met) const;
+    /// Throws core::InvalidArgument "NAME requires OTHER" if an option was given that is not in
+    /// `names`.
+    void allows_only(const std::vector<std::string>& names, const char* other) const;
 
   private:
     friend void add_common_options(CommandLine&, const std::string&, const std::string&,

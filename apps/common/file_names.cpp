@@ -131,6 +131,17 @@ path picture_name(const std::string& option, const path& file) {
     return media::picture_name(file);
 }
 
+bool is_figure_name(const path& file) {
+    const path extension = file.extension();
+    return extension == ".png" || extension == ".pdf" || extension == ".svg";
+}
+
+void expects_figure_name(const std::string& option, const path& file) {
+    core::expects(is_figure_name(file), option, ' ', file.string(),
+                  ": expected a name that ends in .png, .pdf or .svg");
+    core::expects(have_figures, option, ' ', file.string(), ": requires a build with Cairo");
+}
+
 path numbered_file(const path& folder, core::index_t number, const char* extension) {
     std::ostringstream name;
     name << std::setw(6) << std::setfill('0') << number << extension;

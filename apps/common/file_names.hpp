@@ -42,6 +42,13 @@ bool is_picture_name(const std::filesystem::path& file);
 /// `file` cannot be written as a picture.
 std::filesystem::path picture_name(const std::string& option, const std::filesystem::path& file);
 
+/// Whether the programs draw figures: not in a build without Cairo.
+inline constexpr bool have_figures = APERTURE_CAIRO;
+/// Whether the name's extension is that of a figure: .png, .pdf or .svg.
+bool is_figure_name(const std::filesystem::path& file);
+/// Throws if `file` cannot be written as a figure.
+void expects_figure_name(const std::string& option, const std::filesystem::path& file);
+
 /// "FOLDER/000012.flo"
 std::filesystem::path numbered_file(const std::filesystem::path& folder, core::index_t number,
                                     const char* extension);

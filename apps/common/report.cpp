@@ -93,14 +93,18 @@ RunTimes repeat_runs(int repeat, Console& console, const std::function<RunTimes(
     return median_times(times);
 }
 
-void Report::add_stage(const std::string& name, double ms) {
-    total_ms += ms;
-    for (auto& stage : times.stages) {
+void RunTimes::add_stage(const std::string& name, double ms) {
+    for (core::Stage& stage : stages) {
         if (stage.name != name) continue;
         stage.ms += ms;
         return;
     }
-    times.stages.push_back({name, ms, 0, 0});
+    stages.push_back({name, ms, 0, 0});
+}
+
+void Report::add_stage(const std::string& name, double ms) {
+    total_ms += ms;
+    times.add_stage(name, ms);
 }
 
 void Report::add_first_stage(const std::string& name, double ms) {

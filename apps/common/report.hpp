@@ -34,6 +34,9 @@ struct RunTimes {
     std::vector<core::Stage> stages;
     double compute_ms = 0;   ///< from input in the executor's memory to results there
     double transfer_ms = 0;  ///< copies to and from a device
+
+    /// Appends a stage of the host, or adds its time to the stage of that name.
+    void add_stage(const std::string& name, double ms);
 };
 
 /// The median of each time. Requires at least one run; throws core::InvalidArgument for runs with
@@ -64,8 +67,8 @@ struct Report {
     ReportValues accuracy;              ///< against a truth; empty without one
     std::vector<ReportValues> targets;  ///< of a truth, part of the accuracy
 
-    /// Appends a stage of the host and adds its time to the total. Adds the time to the stage of
-    /// that name if there is one.
+    /// Appends a stage of the host, or adds to the stage of that name, and adds its time to the
+    /// total.
     void add_stage(const std::string& name, double ms);
     /// Inserts a stage before the others and adds its time to the total.
     void add_first_stage(const std::string& name, double ms);

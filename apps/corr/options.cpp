@@ -106,9 +106,7 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
     const std::string extension = out.extension().string();
     core::expects(extension == ".h5" || extension == ".hdf5", "--out ", out.string(),
                   ": expected FILE.h5");
-    if (!no_picture) {
-        options.picture = picture_name("--out", path(out).replace_extension(".png"));
-    }
+    if (!no_picture && have_figures) options.picture = path(out).replace_extension(".png");
     if (!options.radial) return;
     core::expects(options.radial->extension() == ".csv", "--radial ", options.radial->string(),
                   ": expected FILE.csv");

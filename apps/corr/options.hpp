@@ -32,7 +32,7 @@ struct CorrOptions {
     std::vector<std::filesystem::path> masks;
     bool all_pairs = false;  ///< also correlate the images of an ensemble
 
-    std::optional<std::filesystem::path> picture;   ///< its final name
+    std::optional<std::filesystem::path> picture;
     std::optional<std::filesystem::path> radial;    ///< table of the surface
     std::optional<std::filesystem::path> spectrum;  ///< table of the power spectrum beside it
 

@@ -50,8 +50,8 @@ void write_counts(media::ResultFile& file, const core::Array<double, 2>& counts)
 }
 
 /// The range of values without (0, 0), where noise correlates with itself and would use up most of
-/// the scale. Long numbers are scaled by a power of a thousand.
-media::ColourScale colour_scale(const SurfaceOutput& output, double& factor) {
+/// the scale. Long numbers are scaled by a power of a thousand, which the label names.
+media::ColourScale colour_scale(const SurfaceOutput& output, std::string label, double& factor) {
     const auto [rows, columns] = output.surface.extent;
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
@@ -64,13 +64,12 @@ media::ColourScale colour_scale(const SurfaceOutput& output, double& factor) {
         }
     }
     factor = 1;
-    if (!(low <= high)) return {0, 1, ""};
-    std::string unit;
+    if (!(low <= high)) return {0, 1, label};
     const double largest = std::max(std::abs(low), std::abs(high));
     if (largest >= 1e4 || (largest < 1e-2 && largest > 0)) {
         const int exponent = 3 * static_cast<int>(std::floor(std::log10(largest) / 3));
         factor = std::pow(10, -exponent);
-        unit = core::text("1e", exponent);
+        label += core::text(" (1e", exponent, ")");
     }
     low *= factor;
     high *= factor;
@@ -78,13 +77,15 @@ media::ColourScale colour_scale(const SurfaceOutput& output, double& factor) {
     const double least = 1e-6 * std::max(largest * factor, 1e-300);
     if (high - low < least)
         high = low + (largest > 0 ? std::max(least, 0.01 * largest * factor) : 1);
-    return {low, high, unit};
+    return {low, high, label};
 }
 
-media::Picture draw(const CorrOptions& options, const SurfaceOutput& output) {
+media::Figure draw(const CorrOptions& options, const SurfaceOutput& output) {
     const auto [rows, columns] = output.surface.extent;
     double factor = 1;
-    const media::ColourScale scale = colour_scale(output, factor);
+    const bool pearson = options.estimator == corr::Estimator::pearson;
+    const media::ColourScale scale =
+        colour_scale(output, pearson ? "Pearson's r" : "correlation", factor);
     // Row 0 is the bottom of a map but the top of an image.
     core::Array<float, 2> values({rows, columns});
     for (index_t y = 0; y < rows; ++y) {
@@ -188,7 +189,7 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Cons
     outputs.add(file.finish());
     if (options.picture) {
         console.phase("writing " + options.picture->string());
-        outputs.add(media::new_picture(*options.picture, draw(options, output)));
+        outputs.add(media::new_figure(*options.picture, draw(options, output)));
     }
     if (options.radial) {
         outputs.add(media::new_file(*options.radial, csv(radial)));

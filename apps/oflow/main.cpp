@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // oflow: computes the optical flow between two images.
 #include "apps/common/report.hpp"
+#include "apps/oflow/given_flow.hpp"
 #include "apps/oflow/output_files.hpp"
 #include "apps/oflow/summary.hpp"
 
@@ -65,6 +66,7 @@ void run_all_pairs(Executor& executor, core::Cpu& cpu, const OflowOptions& optio
 }
 
 void run(const OflowOptions& options, core::Cpu& cpu, Console& console) {
+    if (options.given_flow) return draw_given_flow(options, cpu, console);
     with_executor(options.common.device, cpu, console, [&]<class Executor>(Executor& executor) {
         core::expects(is_gpu<Executor> || !options.implementation_given,
                       "--impl requires a GPU, but the flow is estimated on the CPU");

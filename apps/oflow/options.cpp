@@ -21,29 +21,32 @@ and the errors against flow10.flo.
 estimates the flow between consecutive frames among the first 100 of a video and writes
 flow/000000.flo, flow/000000.flow.png and so on, with one colour scale for all pictures. A folder of
 images, a quoted pattern ('frames/*.png') and three or more images are also sequences, as are two
-images if --out names a folder. --warped, --arrows and --consistency then name folders.)";
+images if --out names a folder. --warped, --arrows and --consistency then name folders.
+
+  oflow frame10.flo --max-motion 5 --out motion.pdf
+draws a given flow.)";
 
 // A larger flow counts as unknown.
 constexpr NumberRange motion_range{0, 1e9, true};
 
 void add_result_options(CommandLine& line, OflowOptions& options, bool& no_picture) {
-    line.flag("--no-picture", no_picture, "Do not write the picture of the flow");
+    line.flag("--no-picture", no_picture, "Do not draw the flow");
     line.number("--max-motion", "PX", options.max_motion, motion_range,
                 "Motion drawn at full saturation (default: the maximum; for a sequence, the 95th "
                 "percentile of the pairs' maxima)");
     line.file("--truth", "FILE", options.truth, "True flow to compare with, .flo or KITTI .png");
-    line.file("--error-map", "FILE.png", options.error_map,
-              "Picture of the error; requires --truth");
+    line.file("--error-map", "FILE.png|pdf|svg", options.error_map,
+              "Figure of the error; requires --truth");
     line.number("--max-error", "PX", options.max_error, motion_range,
                 "Error drawn at full brightness (default 2)");
     line.file("--warped", "FILE.png|FOLDER", options.warped, "Image 1 warped back by the flow");
-    line.file("--arrows", "FILE.png|FOLDER", options.arrows, "Arrows over image 0");
+    line.file("--arrows", "FILE.png|pdf|svg|FOLDER", options.arrows, "Arrows over image 0");
     line.whole_number("--arrow-spacing", "N", options.arrow_spacing, 1, max_spacing,
                       "Pixels between arrows (default: from the image size)");
     line.file("--consistency", "FILE.png|FOLDER", options.consistency,
               "Mask, 255 where the forward and backward flows agree");
     line.repeated_file(
-        "--convergence", "FILE.csv|FILE.png", options.convergence,
+        "--convergence", "FILE.csv|png|pdf|svg", options.convergence,
         "hs: residual of each iteration of the finest level's first warp, as a table or "
         "a plot; may be repeated");
 }
@@ -55,8 +58,9 @@ bool names_folder(const path& out) {
 
 /// Removes the final slash: "frames" for "frames/".
 path folder_name(const std::string& option, const path& folder) {
-    core::expects(!is_picture_name(folder) && folder.extension() != ".flo", option, ' ',
-                  folder.string(), ": expected a folder for a sequence");
+    core::expects(
+        !is_picture_name(folder) && !is_figure_name(folder) && folder.extension() != ".flo", option,
+        ' ', folder.string(), ": expected a folder for a sequence");
     return folder.has_filename() ? folder : folder.parent_path();
 }
 
@@ -78,39 +82,56 @@ void settle_flow_name(OflowOptions& options) {
 }
 
 void settle_picture_names(OflowOptions& options, bool no_picture) {
-    if (!no_picture) {
-        options.picture =
-            options.sequence
-                ? options.common.out
-                : picture_name("--out", path(options.common.out).replace_extension(".flow.png"));
+    if (!no_picture && have_figures) {
+        options.picture = options.sequence
+                              ? options.common.out
+                              : path(options.common.out).replace_extension(".flow.png");
     }
-    const auto settle = [&](const char* option, std::optional<path>& file) {
+    const auto settle_picture = [&](const char* option, std::optional<path>& file) {
         if (!file) return;
         file = options.sequence ? folder_name(option, *file) : picture_name(option, *file);
     };
-    settle("--error-map", options.error_map);
-    settle("--warped", options.warped);
-    settle("--arrows", options.arrows);
-    settle("--consistency", options.consistency);
+    settle_picture("--warped", options.warped);
+    settle_picture("--consistency", options.consistency);
+    const auto settle_figure = [&](const char* option, std::optional<path>& file) {
+        if (!file) return;
+        if (options.sequence) file = folder_name(option, *file);
+        expects_figure_name(option, options.sequence ? numbered_file(*file, 0, ".png") : *file);
+    };
+    settle_figure("--error-map", options.error_map);
+    settle_figure("--arrows", options.arrows);
     core::expects(options.convergence.size() <= 2,
-                  "--convergence: expected a table, a picture, or one of each");
-    for (path& file : options.convergence) {
-        core::expects(file.extension() == ".csv" || is_picture_name(file), "--convergence ",
-                      file.string(), ": expected FILE.csv or FILE.png");
-        if (is_picture_name(file)) file = picture_name("--convergence", file);
+                  "--convergence: expected a table, a figure, or one of each");
+    for (const path& file : options.convergence) {
+        core::expects(file.extension() == ".csv" || is_figure_name(file), "--convergence ",
+                      file.string(), ": expected FILE.csv, FILE.png, FILE.pdf or FILE.svg");
+        if (is_figure_name(file)) expects_figure_name("--convergence", file);
     }
+}
+
+/// A single input that is a .flo file is drawn; nothing is estimated.
+void settle_given_flow(const CommandLine& line, OflowOptions& options) {
+    line.allows_only(
+        {"images", "--out", "--report", "--threads", "--quiet", "--verbose", "--strict", "--device",
+         "--max-motion", "--truth", "--error-map", "--max-error"},
+        "images, but the input is a flow");
+    path& out = options.common.out;
+    if (out.empty()) out = path(options.inputs.front()).replace_extension(".flow.png");
+    expects_figure_name("--out", out);
+    if (options.error_map) expects_figure_name("--error-map", *options.error_map);
 }
 
 }  // namespace
 
 NamedFiles input_files(const OflowOptions& options) {
-    NamedFiles files = named_files(options.sequence ? "frames" : "image", options.inputs);
+    const char* const content = options.given_flow ? "flow" : options.sequence ? "frames" : "image";
+    NamedFiles files = named_files(content, options.inputs);
     append(files, "truth", options.truth);
     return files;
 }
 
 NamedFiles output_files(const OflowOptions& options) {
-    NamedFiles files{{"flow", options.common.out}};
+    NamedFiles files{{options.given_flow ? "picture of the flow" : "flow", options.common.out}};
     // The pictures of a sequence are in the folder of the flows.
     if (!options.sequence) append(files, "picture of the flow", options.picture);
     append(files, "error map", options.error_map);
@@ -126,7 +147,8 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     bool no_picture = false;
     CommandLine line("oflow", "Optical flow between two images or along a sequence", example);
     line.files("images", "FILE", 1, -1, options.inputs,
-               "Two images; or a sequence: a video, a folder, a quoted pattern or more images")
+               "Two images; or a sequence: a video, a folder, a quoted pattern or more images; or "
+               "a flow to draw, FILE.flo")
         .required();
     line.parsed("--frames", "FIRST:LAST[:STEP]", options.frames, parse_frames,
                 "For a sequence: every STEP-th frame from FIRST to LAST - 1, counted from 0");
@@ -134,14 +156,17 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     add_result_options(line, options, no_picture);
     add_run_options(line, "FILE",
                     ", .flo or KITTI .png (default: the first image with .flo); for a sequence, "
-                    "a folder (default: the video or the folder of the images with .flow)",
+                    "a folder (default: the video or the folder of the images with .flow); for a "
+                    "flow, its figure",
                     options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
     options.parameters = preset_parameters(options.choice);
     // Again, since the other options override those of the preset.
     line.parse(argc, argv);
 
-    options.sequence = options.inputs.size() != 2 || names_folder(options.common.out);
+    options.given_flow = options.inputs.size() == 1 && options.inputs.front().extension() == ".flo";
+    options.sequence =
+        !options.given_flow && (options.inputs.size() != 2 || names_folder(options.common.out));
     for (const auto* option :
          {"--truth", "--error-map", "--max-error", "--convergence", "--repeat"}) {
         line.needs(option, "a single pair of images", !options.sequence);
@@ -155,6 +180,10 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
                options.parameters.method == flow::Method::horn_schunck);
     core::expects(!line.given("--max-motion") || !no_picture,
                   "--max-motion cannot be combined with --no-picture");
+    if (options.given_flow) {
+        settle_given_flow(line, options);
+        return options;
+    }
     check_parameters(line, options.parameters);
     options.implementation_given = line.given("--impl");
     settle_flow_name(options);

@@ -15,16 +15,16 @@ namespace aperture::apps {
 struct OflowOptions {
     RunOptions common;  ///< `out` is the flow file; the folder of a sequence
     std::vector<std::filesystem::path> inputs;
-    bool sequence = false;  ///< otherwise `inputs` are two images
-    FrameRange frames;      ///< for a sequence
+    bool sequence = false;    ///< otherwise `inputs` are two images, or a flow
+    bool given_flow = false;  ///< `inputs` is a flow to draw, and `out` the name of its figure
+    FrameRange frames;        ///< for a sequence
 
     PresetChoice choice;
     flow::Parameters parameters;
     bool implementation_given = false;
 
     std::optional<std::filesystem::path> truth;
-    /// Names of the outputs; picture names are final. For a sequence, the folders of the pairs'
-    /// pictures.
+    /// Names of the outputs. For a sequence, the folders of the pairs' pictures.
     std::optional<std::filesystem::path> picture;
     std::optional<std::filesystem::path> error_map;
     std::optional<std::filesystem::path> warped;

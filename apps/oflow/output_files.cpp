@@ -9,8 +9,8 @@
 #include <string>
 
 #include "aperture/flow/warp.hpp"
+#include "aperture/media/flow_figure.hpp"
 #include "aperture/media/flow_file.hpp"
-#include "aperture/media/flow_picture.hpp"
 #include "aperture/media/plot.hpp"
 #include "apps/common/file_names.hpp"
 
@@ -42,7 +42,7 @@ std::string convergence_table(const std::vector<double>& residuals) {
     return table.str();
 }
 
-media::Picture convergence_plot(const OflowOptions& options, const std::vector<double>& residuals) {
+media::Figure convergence_plot(const OflowOptions& options, const std::vector<double>& residuals) {
     const flow::SolverParameters& solver = options.parameters.solver;
     media::CurvePlot plot;
     plot.title = choice_name(flow_solver_choices, solver.solver);
@@ -57,6 +57,15 @@ media::Picture convergence_plot(const OflowOptions& options, const std::vector<d
 
 void check_outputs(const OflowOptions& options) {
     check_output_files(input_files(options), output_files(options), options.common);
+}
+
+void expects_drawable(const OflowOptions& options, const std::string& file, flow::Shape shape) {
+    const bool drawn = options.picture || options.arrows || options.error_map || options.given_flow;
+    const index_t columns = shape.columns + media::flow_key_columns;
+    core::expects(
+        !drawn || (columns <= media::largest_figure && shape.rows <= media::largest_figure), file,
+        ": ", size_text(shape), " pixels are too many for a figure of up to ",
+        media::largest_figure, " a side (--no-picture)");
 }
 
 void check_folders(const OflowOptions& options, const FrameReader& frames) {
@@ -81,31 +90,35 @@ void write_outputs(core::Cpu& cpu, const OflowOptions& options, const OflowInput
         console.phase("writing " + file.string());
         outputs.add(media::new_picture(file, picture));
     };
+    const auto write_figure = [&](const path& file, const media::Figure& figure) {
+        console.phase("writing " + file.string());
+        outputs.add(media::new_figure(file, figure));
+    };
     console.phase("writing " + options.common.out.string());
     outputs.add(media::new_flow(options.common.out, results.flow));
     if (options.picture) {
-        write_picture(
+        write_figure(
             *options.picture,
-            media::draw_flow(results.flow, options.max_motion.value_or(results.largest_motion)));
+            media::flow_figure(results.flow, options.max_motion.value_or(results.largest_motion)));
     }
     if (options.error_map) {
-        write_picture(*options.error_map,
-                      media::draw_error_map(results.flow, inputs.truth, options.max_error));
+        write_figure(*options.error_map,
+                     media::error_figure(results.flow, inputs.truth, options.max_error));
     }
     if (options.warped) {
         write_picture(*options.warped, warped_image(cpu, options, inputs.image1, results.flow));
     }
     if (options.arrows) {
         const ArrowLayout layout = arrow_layout(options, inputs.shape(), results.largest_motion);
-        write_picture(*options.arrows, media::draw_arrows(inputs.image0.planes, results.flow,
+        write_figure(*options.arrows, media::arrow_figure(inputs.image0.planes, results.flow,
                                                           layout.spacing, layout.scale));
     }
     if (options.consistency) {
         write_picture(*options.consistency, media::to_picture(results.consistent));
     }
     for (const path& file : options.convergence) {
-        if (is_picture_name(file)) {
-            write_picture(file, convergence_plot(options, results.residuals));
+        if (is_figure_name(file)) {
+            write_figure(file, convergence_plot(options, results.residuals));
         } else {
             outputs.add(media::new_file(file, convergence_table(results.residuals)));
         }

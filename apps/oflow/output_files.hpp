@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "aperture/media/atomic_file.hpp"
 #include "apps/oflow/run.hpp"
 
@@ -10,6 +12,10 @@ namespace aperture::apps {
 /// Throws core::InvalidArgument before the computation if an output would replace an input or
 /// another output or cannot be written.
 void check_outputs(const OflowOptions& options);
+
+/// Throws core::InvalidArgument if a requested figure would be too large, naming the flag that does
+/// without it.
+void expects_drawable(const OflowOptions& options, const std::string& file, flow::Shape shape);
 
 /// Checks the folders of a sequence likewise. A folder of frames is rejected, since pictures could
 /// have the frames' names.

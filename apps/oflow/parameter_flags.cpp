@@ -35,11 +35,12 @@ void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parame
                 "Parameters that the other options override (default fast)");
     line.number("--alpha", "A", p.alpha, {0, 1e6, true},
                 "hs: smoothness weight, in grey levels of 0..255");
-    count("--window", p.window, 3, "lk: odd width of the window, pixels");
+    count("--lk-window", p.window, 3, "lk: odd width of the window, pixels");
     line.number("--regularisation", "R", p.regularisation, {0, 1e9},
                 "lk: term added to the diagonal of the normal equations, per pixel of the window");
     count("--levels", p.levels, 0, "Pyramid levels; 0: as many as fit");
-    line.number("--scale", "S", p.scale, {0.3, 0.95}, "Size of a level relative to the finer one");
+    line.number("--level-scale", "S", p.scale, {0.3, 0.95},
+                "Size of a level relative to the finer one");
     count("--warps", p.warps, 1, "Linearisations per level");
     count("--median", p.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
     line.number("--blur", "S", p.blur, {0, 1000},
@@ -74,7 +75,7 @@ void check_parameters(const CommandLine& line, const flow::Parameters& p) {
           "--precondition", "--boundary", "--stencil"}) {
         line.needs(flag, "--method hs", hs);
     }
-    line.needs("--window", "--method lk", !hs);
+    line.needs("--lk-window", "--method lk", !hs);
     line.needs("--regularisation", "--method lk", !hs);
     const flow::Solver solver = p.solver.solver;
     const bool avoiding = solver == flow::Solver::cacg;

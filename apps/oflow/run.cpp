@@ -5,6 +5,7 @@
 #include "aperture/flow/consistency.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
+#include "apps/oflow/output_files.hpp"
 
 namespace aperture::apps {
 
@@ -29,6 +30,7 @@ OflowInputs read_inputs(const OflowOptions& options, Console& console) {
             size_mismatch(file.string(), shape, options.image0().string(), inputs.shape()));
     };
     expect_size(options.image1(), {inputs.grey1.extent()[0], inputs.grey1.extent()[1]});
+    expects_drawable(options, options.image0().string(), inputs.shape());
     if (options.truth) {
         console.phase("reading " + options.truth->string());
         inputs.truth = media::read_flow(*options.truth);

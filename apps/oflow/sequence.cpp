@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 
+#include "aperture/media/flow_figure.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 #include "apps/common/file_names.hpp"
@@ -47,13 +48,13 @@ bool explains(const core::Array<float, 3>& flow, const OflowInputs& inputs) {
 OflowOptions options_of_pair(const OflowOptions& options, index_t number) {
     OflowOptions pair = options;
     pair.common.out = numbered_file(options.common.out, number, ".flo");
-    const auto name = [&](std::optional<path>& picture, const char* extension) {
-        if (picture) picture = picture_name("--out", numbered_file(*picture, number, extension));
+    if (pair.picture) pair.picture = numbered_file(*pair.picture, number, ".flow.png");
+    if (pair.arrows) pair.arrows = numbered_file(*pair.arrows, number, ".png");
+    const auto name = [&](std::optional<path>& picture) {
+        if (picture) picture = picture_name("--out", numbered_file(*picture, number, ".png"));
     };
-    name(pair.picture, ".flow.png");
-    name(pair.warped, ".png");
-    name(pair.arrows, ".png");
-    name(pair.consistency, ".png");
+    name(pair.warped);
+    name(pair.consistency);
     return pair;
 }
 
@@ -80,6 +81,7 @@ class Sequence {
         inputs_.grey1 = std::move(first.grey);
         found_.shape = {inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
         first_name_ = first.name;
+        expects_drawable(options, first_name_, found_.shape);
         estimator_.emplace(executor, found_.shape, options.parameters);
         results_.flow = core::Array<float, 3>({2, found_.shape.rows, found_.shape.columns});
         number_ = first.number;
@@ -176,8 +178,8 @@ class Sequence {
             console_.progress(core::text("drawing ", i + 1, " of ", found_.pairs()));
             const core::Stopwatch watch;
             const OflowOptions pair = options_of_pair(options_, found_.numbers[i]);
-            media::write_picture(*pair.picture, media::draw_flow(media::read_flow(pair.common.out),
-                                                                 found_.max_motion));
+            media::write_figure(*pair.picture, media::flow_figure(media::read_flow(pair.common.out),
+                                                                  found_.max_motion));
             times_[i].stages.back().ms += watch.ms();
         }
     }

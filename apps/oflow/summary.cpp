@@ -91,7 +91,7 @@ void append_parameters(ResultParameters& list, const OflowOptions& options, flow
                              {"method", choice_name(method_choices, p.method)},
                              {"preset", choice_name(preset_choices, options.choice.preset)},
                              {"levels", integer(flow::pyramid_shapes(shape, p).size())},
-                             {"scale", p.scale},
+                             {"level_scale", p.scale},
                              {"warps", integer(p.warps)},
                              {"median", integer(p.median)},
                              {"largest_update", p.largest_update},
@@ -99,7 +99,7 @@ void append_parameters(ResultParameters& list, const OflowOptions& options, flow
                              {"blur", p.blur},
                              {"texture", p.texture}});
     if (p.method == flow::Method::lucas_kanade) {
-        list.emplace_back("window", integer(p.window));
+        list.emplace_back("lk_window", integer(p.window));
         list.emplace_back("regularisation", p.regularisation);
     } else {
         list.emplace_back("alpha", p.alpha);
@@ -185,6 +185,19 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
     lines << "result      " << options.common.out.string();
     if (options.picture) lines << ", " << options.picture->string();
     lines << '\n';
+    return lines.str();
+}
+
+std::string summary(const OflowOptions& options, const GivenFlow& given, const Report& report) {
+    std::ostringstream lines;
+    lines << "flow        " << options.inputs.front().string() << ": " << size_text(given.shape)
+          << " pixels\n";
+    lines << report.stage_line();
+    lines << "motion      largest " << std::setprecision(4) << given.largest_motion
+          << " pixels; full saturation at " << options.max_motion.value_or(given.largest_motion)
+          << '\n';
+    if (given.accuracy) describe_accuracy(lines, *given.accuracy);
+    lines << "result      " << options.common.out.string() << '\n';
     return lines.str();
 }
 

@@ -30,6 +30,15 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
 /// `largest_motion` (pixels), with --consistency `consistent` (percent, on average).
 ReportValues result_values(const SequenceResults& results);
 
+/// A flow that is only drawn.
+struct GivenFlow {
+    flow::Shape shape;
+    double largest_motion = 0;               ///< pixels
+    std::optional<flow::Accuracy> accuracy;  ///< with a true flow
+};
+/// The lines that `oflow` prints for it.
+std::string summary(const OflowOptions& options, const GivenFlow& given, const Report& report);
+
 /// The lines that `oflow` prints for a sequence.
 std::string summary(const OflowOptions& options, const SequenceResults& results,
                     const Report& report);

@@ -6,6 +6,7 @@
 
 #include "aperture/stap/detection.hpp"
 #include "aperture/stap/steering.hpp"
+#include "apps/stap/positions.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -28,7 +29,7 @@ int choose_doppler_bins(const StapOptions& options, const media::RadarCube& cube
 int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cube,
                          Console& console) {
     if (options.temporal_taps) return *options.temporal_taps;
-    if (cube.steering && !options.azimuths) {
+    if (cube.steering && options.takes_steering_of_file()) {
         for (const int taps : {1, 3, 5}) {
             if ((*cube.steering)[1] == cube.channels * taps) return taps;
         }
@@ -95,7 +96,7 @@ stap::Parameters choose_parameters(const StapOptions& options, const media::Rada
 
 void choose_steering(media::CubeReader& reader, Configuration& setup) {
     const stap::Problem& problem = setup.problem;
-    if (setup.azimuths.empty()) {
+    if (!setup.has_directions()) {
         setup.steering = std::move(*reader.steering());
         core::expects(setup.steering.extent()[1] == problem.order, "/steering has ",
                       setup.steering.extent()[1], " elements per vector, expected ", problem.order,
@@ -107,8 +108,47 @@ void choose_steering(media::CubeReader& reader, Configuration& setup) {
     const auto response =
         stap::temporal_response(problem.parameters.taper, static_cast<int>(problem.shape.pulses),
                                 problem.doppler_bins, problem.parameters.temporal_taps);
-    setup.steering = stap::steering_vectors(static_cast<int>(problem.shape.channels),
-                                            setup.spacing_wavelengths, setup.azimuths, response);
+    setup.steering = stap::steering_vectors(setup.grid.elements, setup.grid.directions, response);
+}
+
+std::vector<stap::ElementPosition> choose_elements(const StapOptions& options,
+                                                   const media::RadarCube& cube, double spacing) {
+    if (!options.positions) return stap::uniform_line(static_cast<int>(cube.channels), spacing);
+    auto positions = read_positions(*options.positions);
+    core::expects(index_t(positions.size()) == cube.channels, "the cube has ", cube.channels,
+                  " channels, but ", options.positions->string(), " has ", positions.size(),
+                  " positions");
+    return positions;
+}
+
+/// Sets elements, azimuths, elevations and directions.
+void choose_directions(const StapOptions& options, const media::RadarCube& cube,
+                       Configuration& setup) {
+    if (cube.steering && options.takes_steering_of_file()) return;
+    setup.grid.elements = choose_elements(options, cube, setup.spacing_wavelengths);
+    setup.azimuths = options.azimuths.value_or(stap::default_azimuths(default_directions));
+    setup.elevations = options.elevations.value_or(std::vector<double>());
+    const auto count = static_cast<index_t>(setup.azimuths.size() *
+                                            std::max<std::size_t>(setup.elevations.size(), 1));
+    core::expects(count <= stap::max_steering_vectors, count, " directions exceed the maximum of ",
+                  stap::max_steering_vectors);
+    setup.grid.row_length = static_cast<int>(setup.azimuths.size());
+    for (const double elevation : options.elevations.value_or(std::vector{0.0}))
+        for (const double azimuth : setup.azimuths)
+            setup.grid.directions.push_back({azimuth, elevation});
+}
+
+/// Rejects figures over angles that are unknown.
+void check_figures(const FigureOptions& figures, const Configuration& setup) {
+    core::expects(
+        setup.has_directions() || (!figures.angle_doppler && !figures.pattern && !figures.azimuth),
+        "the directions of /steering are unknown: --plot-angle-doppler, --plot-pattern "
+        "and --plot-azimuth require --azimuth");
+    if (!figures.range) return;
+    const auto last = static_cast<double>(setup.problem.shape.range_cells - 1);
+    core::expects(*figures.range >= setup.range(0) && *figures.range <= setup.range(last),
+                  "--plot-range ", *figures.range, ": the cube reaches from ", setup.range(0),
+                  " to ", setup.range(last), ' ', setup.range_units());
 }
 
 /// Before the computation, rejects a detector whose threshold cannot be set.
@@ -152,19 +192,16 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
     Configuration setup;
     setup.spacing_wavelengths = options.spacing_wavelengths.value_or(
         cube.element_spacing_wavelengths.value_or(default_spacing_wavelengths));
-    setup.spacing_assumed = !options.spacing_wavelengths && !cube.element_spacing_wavelengths;
+    setup.spacing_assumed =
+        !options.positions && !options.spacing_wavelengths && !cube.element_spacing_wavelengths;
     setup.prf_hz = options.prf_hz ? options.prf_hz : cube.prf_hz;
     setup.range_bin_m = cube.range_bin_m;
     if (cube.range_bin_m) setup.range_start_m = cube.range_start_m;
-    if (options.azimuths) {
-        setup.azimuths = *options.azimuths;
-    } else if (!cube.steering) {
-        setup.azimuths = stap::default_azimuths(default_directions);
-    }
+    choose_directions(options, cube, setup);
     const index_t vectors =
-        setup.azimuths.empty() ? (*cube.steering)[0] : index_t(setup.azimuths.size());
-    core::expects(vectors <= stap::max_vectors_of_run, vectors,
-                  " directions exceed the maximum of ", stap::max_vectors_of_run);
+        setup.has_directions() ? index_t(setup.grid.directions.size()) : (*cube.steering)[0];
+    core::expects(vectors <= stap::max_steering_vectors, vectors,
+                  " steering vectors exceed the maximum of ", stap::max_steering_vectors);
 
     const stap::CubeShape shape{
         cube.channels, cube.pulses, cube.range_cells,
@@ -173,6 +210,7 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
                                     static_cast<int>(vectors));
     choose_steering(reader, setup);
     check_detector(options, setup.problem);
+    check_figures(options.figures, setup);
     return setup;
 }
 
@@ -207,7 +245,6 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           {"tdof", integer(p.temporal_taps)},
                           {"order", integer(problem.order)},
                           {"steering_vectors", integer(problem.steering_vectors)},
-                          {"element_spacing_wavelengths", setup.spacing_wavelengths},
                           {"spacing_assumed", setup.spacing_assumed},
                           {"loading", to_string(p.loading)},
                           {"taper", signal::to_string(p.taper)},
@@ -215,6 +252,11 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           {"implementation", choice_name(implementation_choices, p.implementation)},
                           {"precision", choice_name(stap_precision_choices, p.precision)},
                           {"detector", choice_name(detector_choices, p.detector)}};
+    if (!options.positions) {
+        list.emplace_back("element_spacing_wavelengths", setup.spacing_wavelengths);
+    }
+    if (cube.has_cpi_axis) list.emplace_back("cpis", integer(cube.cpis));
+    if (setup.elevations.size() == 1) list.emplace_back("elevation_degrees", setup.elevations[0]);
     if (setup.prf_hz) list.emplace_back("prf_hz", *setup.prf_hz);
     if (setup.range_bin_m) {
         list.insert(list.end(),

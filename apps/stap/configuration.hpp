@@ -8,6 +8,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "aperture/stap/parameters.hpp"
+#include "aperture/stap/targets.hpp"
 #include "apps/common/report.hpp"
 #include "apps/stap/options.hpp"
 
@@ -17,13 +18,18 @@ namespace aperture::apps {
 struct Configuration {
     stap::Problem problem;
     core::Array<stap::cfloat, 2> steering;  ///< [vector][channel * T + tap]
-    std::vector<double> azimuths;  ///< degrees, one per vector; empty: vectors from the file
+    /// Elements, and the directions of the steering vectors: each elevation with all azimuths.
+    /// Directions are empty for vectors from the file.
+    stap::DirectionGrid grid;
+    std::vector<double> azimuths;    ///< degrees
+    std::vector<double> elevations;  ///< degrees; empty unless asked for
     double spacing_wavelengths = 0.5;
     bool spacing_assumed = false;  ///< neither the user nor the file said it
     std::optional<double> prf_hz;
     std::optional<double> range_bin_m;
     double range_start_m = 0;
 
+    bool has_directions() const { return !grid.directions.empty(); }
     /// Doppler in Hz if the PRF is known, else in cycles per pulse.
     double doppler(double cycles_per_pulse) const { return prf_hz.value_or(1) * cycles_per_pulse; }
     const char* doppler_units() const { return prf_hz ? "Hz" : "cycles per pulse"; }

@@ -21,8 +21,8 @@ constexpr Choices<int, 3> tap_choices{{{"1", 1}, {"3", 3}, {"5", 5}}};
 
 constexpr auto example = R"(Example:
   stap flight.h5 --azimuth -30:30:13 --detector amf --pfa 1e-6 --plot map.png
-reads /cube from flight.h5, adapts in 13 directions, writes flight.stap.h5 with /output, /statistic
-and /detections, and draws the range-Doppler map before and after adaptation.)";
+reads /cube from flight.h5, adapts in 13 directions, writes flight.stap.h5 with /output, /statistic,
+/detections and /targets, and draws the range-Doppler map before and after adaptation.)";
 
 void add_input_options(CommandLine& line, StapOptions& options) {
     line.text(
@@ -32,15 +32,22 @@ void add_input_options(CommandLine& line, StapOptions& options) {
                 options.cube.path = name.path;
                 if (!name.dataset.empty()) options.cube.dataset = name.dataset;
             },
-            "HDF5 file, or file.h5:/dataset; may be given without --cube")
+            "HDF5 file, file.h5:/dataset, or NumPy file; may be given without --cube")
         .required();
     line.parsed("--dataset", "PATH", options.cube.dataset, std::identity(),
                 "Dataset (default /cube, else the only 3-D complex one)");
     line.parsed("--axes", "A,B,C", options.cube.axes, std::identity(),
-                "Order of its axes, slowest first: channel,pulse,range in any order");
+                "Order of its axes, slowest first: channel,pulse,range in any order; with several "
+                "CPIs also cpi");
     line.choice("--domain", domain_choices, options.cube.domain, "Domain of the second axis");
-    line.number("--spacing", "D", options.spacing_wavelengths, spacing_range,
-                "Element spacing in wavelengths (default: attribute, else 0.5)");
+    const Option spacing =
+        line.number("--spacing", "D", options.spacing_wavelengths, spacing_range,
+                    "Element spacing in wavelengths (default: attribute, else 0.5)");
+    line.file(
+            "--positions", "FILE", options.positions,
+            "Positions of the elements instead of a uniform line: a line x, y, z for each channel, "
+            "in wavelengths to the right, up and towards boresight; z, or y and z, may be left out")
+        .excludes(spacing);
     line.number("--prf", "HZ", options.prf_hz, prf_range,
                 "Pulse repetition frequency (default: attribute)");
     line.flag("--allow-nan", options.allow_nan, "Process a cube that holds NaN or infinity");
@@ -68,6 +75,10 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
         [](const std::string& text) { return parse_values("--azimuth", text, azimuth_range); },
         "Directions in degrees from boresight: a,b,c or START:STOP:COUNT (default: /steering of "
         "the file, else 16 over the visible range)");
+    line.parsed(
+        "--elevation", "LIST", options.elevations,
+        [](const std::string& text) { return parse_values("--elevation", text, azimuth_range); },
+        "Elevations in degrees, each with all azimuths (default 0)");
     line.choice("--solver", solver_choices, options.parameters.solver,
                 "Factorisation (default cholesky)");
     line.choice(
@@ -79,10 +90,10 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
 }
 
 void add_result_options(CommandLine& line, StapOptions& options) {
-    line.choice(
-        "--detector", detector_choices, options.parameters.detector,
-        "Write /statistic and /detections (default none); cfar requires a --training-block of at "
-        "least twice the order, channels x taps");
+    line.choice("--detector", detector_choices, options.parameters.detector,
+                "Write /statistic, /detections and /targets (default none); cfar requires a "
+                "--training-block of at "
+                "least twice the order, channels x taps");
     line.text(
         "--pfa", "P",
         [&options](const std::string& text) { options.pfa = parse_number("--pfa", text); },
@@ -97,8 +108,41 @@ void add_result_options(CommandLine& line, StapOptions& options) {
         "--fftshift", options.fftshift,
         "Write Doppler bins from the most negative frequency up (default: from 0 up, then the "
         "negative ones)");
-    line.file("--plot", "FILE.png", options.plot,
-              "Picture of the range-Doppler maps before and after adaptation, in dB");
+}
+
+void add_figure_options(CommandLine& line, FigureOptions& figures) {
+    constexpr auto form = "FILE.png|pdf|svg";
+    constexpr NumberRange any_number{-1e300, 1e300};
+    line.file("--plot", form, figures.maps,
+              "Range-Doppler maps before and after adaptation; with a detector, the statistic over "
+              "its threshold");
+    line.file("--plot-angle-doppler", form, figures.angle_doppler,
+              "Interference over azimuth and Doppler, by beams and by minimum variance");
+    line.file("--plot-pattern", form, figures.pattern, "Adapted pattern over azimuth");
+    line.file("--plot-sinr", form, figures.sinr, "SINR loss over Doppler");
+    line.number("--plot-azimuth", "DEG", figures.azimuth, azimuth_range,
+                "Azimuth of the figures (default: the strongest target's, else nearest to 0)");
+    line.number("--plot-doppler", "F", figures.doppler, any_number,
+                "Doppler of the pattern, Hz or without a PRF cycles per pulse (default: the "
+                "strongest target's, else 0)");
+    line.number("--plot-range", "R", figures.range, any_number,
+                "Range of interference, pattern and SINR loss, metres or, where their length is "
+                "unknown, cells (default: the strongest target's, else the middle)");
+}
+
+void check_figures(const CommandLine& line, const FigureOptions& figures) {
+    for (const auto& [option, file] : {std::pair{"--plot", figures.maps},
+                                       {"--plot-angle-doppler", figures.angle_doppler},
+                                       {"--plot-pattern", figures.pattern},
+                                       {"--plot-sinr", figures.sinr}}) {
+        if (file) expects_figure_name(option, *file);
+    }
+    line.needs("--plot-azimuth", "--plot, --plot-pattern or --plot-sinr",
+               figures.maps || figures.pattern || figures.sinr || figures.angle_doppler);
+    line.needs("--plot-doppler", "--plot-pattern or --plot-angle-doppler",
+               figures.pattern || figures.angle_doppler);
+    line.needs("--plot-range", "--plot-angle-doppler, --plot-pattern or --plot-sinr",
+               figures.angle_doppler || figures.pattern || figures.sinr);
 }
 
 }  // namespace
@@ -142,13 +186,17 @@ SavedResults parse_saved_results(std::string_view text) {
 
 NamedFiles input_files(const StapOptions& options) {
     NamedFiles files{{"cube", options.cube.path}};
+    append(files, "positions", options.positions);
     append(files, "truth", options.truth);
     return files;
 }
 
 NamedFiles output_files(const StapOptions& options) {
     NamedFiles files{{"result", options.common.out}};
-    append(files, "picture of the maps", options.plot);
+    append(files, "range-Doppler maps", options.figures.maps);
+    append(files, "angle-Doppler map", options.figures.angle_doppler);
+    append(files, "adapted pattern", options.figures.pattern);
+    append(files, "SINR loss", options.figures.sinr);
     return files;
 }
 
@@ -158,7 +206,9 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
     add_input_options(line, options);
     add_adaptation_options(line, options);
     add_result_options(line, options);
-    add_run_options(line, "FILE", " (default: CUBE with .stap.h5 in place of .h5)", options.common);
+    add_figure_options(line, options.figures);
+    add_run_options(line, "FILE", " (default: CUBE with .stap.h5 in place of its extension)",
+                    options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
 
     core::expects(options.pfa > 0 && options.pfa < 1, "--pfa ", options.pfa,
@@ -171,7 +221,7 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
         options.common.out = options.cube.path;
         options.common.out.replace_extension(".stap.h5");
     }
-    if (options.plot) options.plot = picture_name("--plot", *options.plot);
+    check_figures(line, options.figures);
     return options;
 }
 

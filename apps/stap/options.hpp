@@ -54,6 +54,19 @@ inline constexpr Choices<stap::Precision, 3> stap_precision_choices{
      {"fp32", stap::Precision::fp32},
      {"mixed", stap::Precision::mixed}}};
 
+/// Figures, and where they look: by default at the strongest target.
+struct FigureOptions {
+    std::optional<std::filesystem::path> maps;
+    std::optional<std::filesystem::path> angle_doppler;
+    std::optional<std::filesystem::path> pattern;
+    std::optional<std::filesystem::path> sinr;
+    std::optional<double> azimuth;  ///< degrees
+    std::optional<double> doppler;  ///< in the unit of the results: Hz or cycles per pulse
+    std::optional<double> range;    ///< in the unit of the results: metres or cells
+
+    bool any() const { return maps || angle_doppler || pattern || sinr; }
+};
+
 /// The command line of `stap`. Values are optional if the file or its size may determine them.
 struct StapOptions {
     RunOptions common;
@@ -69,16 +82,21 @@ struct StapOptions {
     /// Taper, solver, implementation, precision and detector; the file determines the others.
     stap::Parameters parameters;
 
-    std::optional<std::vector<double>> azimuths;  ///< degrees from boresight
+    std::optional<std::vector<double>> azimuths;    ///< degrees from boresight
+    std::optional<std::vector<double>> elevations;  ///< degrees
     std::optional<double> spacing_wavelengths;
+    std::optional<std::filesystem::path> positions;  ///< of the elements; else a uniform line
     std::optional<double> prf_hz;
 
     double pfa = 1e-6;
     std::optional<std::filesystem::path> truth;
 
     SavedResults save;
-    bool fftshift = false;                      ///< write Doppler bins in ascending order
-    std::optional<std::filesystem::path> plot;  ///< the final name of the picture
+    bool fftshift = false;  ///< write Doppler bins in ascending order
+    FigureOptions figures;
+
+    /// Whether steering vectors in the cube's file are used: no direction is asked for.
+    bool takes_steering_of_file() const { return !azimuths && !elevations && !positions; }
 };
 
 NamedFiles input_files(const StapOptions& options);

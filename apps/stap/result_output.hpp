@@ -5,24 +5,37 @@
 #include <string>
 #include <vector>
 
-#include "aperture/media/picture.hpp"
 #include "aperture/media/result_file.hpp"
-#include "aperture/stap/detection.hpp"
+#include "apps/stap/findings.hpp"
 #include "apps/stap/summary.hpp"
 
 namespace aperture::apps {
 
-/// Writes the output file of `stap` (docs/formats.md) without committing it. With --fftshift,
-/// shifts the Doppler bins of `results`.
-void write_results(media::ResultFile& file, const StapOptions& options,
-                   const media::RadarCube& cube, const Configuration& setup, ResultArrays& results,
-                   const FactorisationHealth& health,
-                   const std::vector<stap::Detection>& detections);
+/// Writes the output file of `stap` (docs/formats.md).
+class ResultOutput {
+  public:
+    /// Writes the coordinates. The arguments must outlive it.
+    ResultOutput(media::ResultFile& file, const StapOptions& options, const media::RadarCube& cube,
+                 const Configuration& setup);
 
-/// Draws the maps of one steering vector before and after adaptation side by side. Its detections
-/// are marked and failures are hatched.
-media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup,
-                         stap::CubeView<core::Host> cube, const ResultArrays& results,
-                         const std::vector<stap::Detection>& detections);
+    /// Writes the results of a CPI. With --fftshift, shifts their Doppler bins in place.
+    void write(core::index_t cpi, ResultArrays& results);
+    /// Writes what all CPIs have in common: tables, steering vectors and attributes.
+    void write_tables(const std::vector<Findings>& findings, const ReportValues& values);
+
+  private:
+    template <class T, int Rank>
+    void write_shifted(core::index_t cpi, const std::string& dataset, core::Array<T, Rank>& values,
+                       std::vector<std::string> axes);
+    void write_coordinates();
+    void write_detections(const std::vector<Findings>& findings);
+    void write_targets(const std::vector<Findings>& findings);
+
+    media::ResultFile& file_;
+    const StapOptions& options_;
+    const media::RadarCube& cube_;
+    const Configuration& setup_;
+    std::string vector_axis_;
+};
 
 }  // namespace aperture::apps

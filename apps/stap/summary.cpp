@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/stap/summary.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
 #include "aperture/stap/attempts.hpp"
+#include "apps/stap/decibels.hpp"
 #include "apps/stap/doppler_axis.hpp"
 
 namespace aperture::apps {
@@ -32,10 +33,13 @@ void describe_covariance(std::ostringstream& line, const Configuration& setup,
     line << ", loading " << to_string(setup.problem.parameters.loading) << '\n';
 }
 
-void describe_array(std::ostringstream& line, const Configuration& setup) {
+void describe_array(std::ostringstream& line, const StapOptions& options,
+                    const Configuration& setup) {
     line << "array       ";
-    if (setup.azimuths.empty()) {
+    if (!setup.has_directions()) {
         line << "steering vectors of the file";
+    } else if (options.positions) {
+        line << "positions of " << options.positions->string();
     } else {
         line << "spacing " << setup.spacing_wavelengths << " wavelengths"
              << (setup.spacing_assumed ? " (assumed)" : "");
@@ -68,35 +72,63 @@ std::string remedy(const stap::Problem& problem) {
     return "check for channels that are zero, equal or NaN";
 }
 
+struct Counts {
+    long long detections = 0;
+    long long targets = 0;
+};
+
+Counts count(const std::vector<Findings>& findings) {
+    Counts counts;
+    for (const Findings& found : findings) {
+        counts.detections += integer(found.detections.size());
+        counts.targets += integer(found.merged.targets.size());
+    }
+    return counts;
+}
+
+void describe_position(std::ostringstream& line, const Configuration& setup,
+                       const stap::EstimatedTarget& target) {
+    line << std::fixed << std::setprecision(1);
+    if (setup.range_bin_m) {
+        line << "range " << setup.range(target.range_cell) << " m";
+    } else {
+        line << "range cell " << target.range_cell;
+    }
+    line << ", Doppler " << std::setprecision(setup.prf_hz ? 1 : 3) << setup.doppler(target.doppler)
+         << ' ' << setup.doppler_units() << std::setprecision(1);
+    if (setup.has_directions()) {
+        line << ", azimuth " << target.azimuth_degrees << " degrees";
+    } else {
+        line << ", steering vector " << target.strongest.steering_vector;
+    }
+    if (!setup.elevations.empty()) line << ", elevation " << target.elevation_degrees << " degrees";
+    line << ": " << decibels(target.statistic) << " dB, threshold "
+         << decibels(target.strongest.threshold) << " dB";
+}
+
 void describe_results(std::ostringstream& line, const StapOptions& options,
-                      const Configuration& setup, const std::vector<stap::Detection>& detections) {
+                      const media::RadarCube& cube, const Configuration& setup,
+                      const std::vector<Findings>& findings) {
     line << "result      " << options.common.out.string();
     if (options.parameters.detector == stap::Detector::none) {
-        line << ": " << setup.problem.steering_vectors << " vectors x "
-             << setup.problem.doppler_bins << " Doppler bins x " << setup.problem.shape.range_cells
-             << " range cells\n";
+        line << ": ";
+        if (cube.has_cpi_axis) line << cube.cpis << " CPI" << plural(cube.cpis) << " x ";
+        line << setup.problem.steering_vectors << " vectors x " << setup.problem.doppler_bins
+             << " Doppler bins x " << setup.problem.shape.range_cells << " range cells\n";
         return;
     }
-    line << ": " << detections.size() << (detections.size() == 1 ? " detection" : " detections");
-    if (!detections.empty()) {
-        const auto& strongest = detections.front();
-        line << ", strongest at range cell " << strongest.range_cell << ", Doppler bin "
-             << stored_bin(options.fftshift, strongest.doppler_bin, setup.problem.doppler_bins)
-             << std::fixed << std::setprecision(1);
-        if (setup.prf_hz) {
-            line << " ("
-                 << doppler_of_bin(strongest.doppler_bin, setup.problem.doppler_bins) *
-                        *setup.prf_hz
-                 << " Hz)";
-        }
-        if (setup.azimuths.empty()) {
-            line << ", steering vector " << strongest.steering_vector;
-        } else {
-            line << ", azimuth "
-                 << setup.azimuths[static_cast<std::size_t>(strongest.steering_vector)];
-        }
-        line << ": " << 10 * std::log10(strongest.statistic) << " dB, threshold "
-             << 10 * std::log10(strongest.threshold) << " dB";
+    const auto [detections, targets] = count(findings);
+    line << ": " << detections << " detection" << plural(detections) << " of " << targets
+         << " target" << plural(targets);
+    const stap::EstimatedTarget* strongest = nullptr;
+    for (const Findings& found : findings) {
+        if (found.merged.targets.empty()) continue;
+        const stap::EstimatedTarget& first = found.merged.targets.front();
+        if (strongest == nullptr || first.statistic > strongest->statistic) strongest = &first;
+    }
+    if (strongest != nullptr) {
+        line << ", strongest at ";
+        describe_position(line, setup, *strongest);
     }
     line << '\n';
 }
@@ -151,16 +183,35 @@ FactorisationHealth factorisation_health(const stap::Problem& problem,
     return health;
 }
 
+void FactorisationHealth::add(const FactorisationHealth& other, long long cpi) {
+    const bool worse =
+        other.failed > 0
+            ? failed == 0
+            : failed == 0 && (matrices == 0 || other.worst_pivot_ratio > worst_pivot_ratio);
+    worst_pivot_ratio = std::max(worst_pivot_ratio, other.worst_pivot_ratio);
+    if (worse) {
+        worst_doppler_bin = other.worst_doppler_bin;
+        worst_training_set = other.worst_training_set;
+        worst_cpi = cpi;
+    }
+    matrices += other.matrices;
+    failed += other.failed;
+    repeated += other.repeated;
+    loaded += other.loaded;
+    untrusted += other.untrusted;
+}
+
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console) {
     const stap::Parameters& p = problem.parameters;
     core::expects(health.failed < health.matrices, cube.string(), ": all ", health.matrices,
                   " covariances failed; ", remedy(problem));
     if (health.failed > 0) {
-        console.warn_incomplete(core::text(share_of(health.failed, health.matrices),
-                                           " failed, their output is 0 (the first: Doppler bin ",
-                                           health.worst_doppler_bin, ", training set ",
-                                           health.worst_training_set, "); ", remedy(problem)));
+        console.warn_incomplete(core::text(
+            share_of(health.failed, health.matrices), " failed, their output is 0 (the first: ",
+            health.worst_cpi > 0 ? core::text("CPI ", health.worst_cpi, ", ") : std::string(),
+            "Doppler bin ", health.worst_doppler_bin, ", training set ", health.worst_training_set,
+            "); ", remedy(problem)));
     }
     if (health.loaded > 0) {
         console.warn(core::text(share_of(health.loaded, health.matrices), " required loading; ",
@@ -183,13 +234,15 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
 }
 
 ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
-                           const std::vector<stap::Detection>& detections) {
+                           const std::vector<Findings>& findings) {
     ReportValues values{{"failed_matrices", health.failed},
                         {"repeated_matrices", health.repeated},
                         {"loaded_matrices", health.loaded},
                         {"worst_pivot_ratio", health.worst_pivot_ratio}};
     if (problem.parameters.detector != stap::Detector::none) {
-        values["detections"] = integer(detections.size());
+        const auto [detections, targets] = count(findings);
+        values["detections"] = detections;
+        values["targets"] = targets;
         values["pfa_held"] = health.holds_pfa(problem.parameters);
     }
     return values;
@@ -215,21 +268,24 @@ std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int d
 
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const Report& report,
-                    const FactorisationHealth& health,
-                    const std::vector<stap::Detection>& detections,
+                    const FactorisationHealth& health, const std::vector<Findings>& findings,
                     const std::optional<Truth>& truth) {
     std::ostringstream lines;
-    lines << "cube        " << cube.path.string() << ':' << cube.dataset << ": " << cube.channels
-          << " channels x " << cube.pulses
+    lines << "cube        " << cube.path.string() << ':' << cube.dataset << ": ";
+    if (cube.has_cpi_axis) lines << cube.cpis << " CPI" << plural(cube.cpis) << " x ";
+    lines << cube.channels << " channels x " << cube.pulses
           << (cube.domain == media::Domain::pulse ? " pulses x " : " Doppler bins x ")
           << cube.range_cells << " range cells, " << cube.element << ", axes " << cube.axes << " ("
           << media::name(cube.axis_rule) << ")\n";
-    describe_array(lines, setup);
+    describe_array(lines, options, setup);
     lines << "device      " << report.device.name << '\n';
     lines << report.stage_line();
     describe_covariance(lines, setup, health);
-    describe_results(lines, options, setup, detections);
-    if (options.plot) lines << "plot        " << options.plot->string() << '\n';
+    describe_results(lines, options, cube, setup, findings);
+    const FigureOptions& figures = options.figures;
+    for (const auto& file : {figures.maps, figures.angle_doppler, figures.pattern, figures.sinr}) {
+        if (file) lines << "figure      " << file->string() << '\n';
+    }
     if (truth) describe_targets(lines, *truth, options.fftshift, setup.problem.doppler_bins);
     return lines.str();
 }

@@ -7,7 +7,7 @@
 
 #include "aperture/stap/detection.hpp"
 #include "apps/common/report.hpp"
-#include "apps/stap/run.hpp"
+#include "apps/stap/findings.hpp"
 #include "apps/stap/truth.hpp"
 
 namespace aperture::apps {
@@ -22,6 +22,10 @@ struct FactorisationHealth {
     double worst_pivot_ratio = 1;  ///< over the matrices that did not fail
     int worst_doppler_bin = 0;     ///< of the first failed matrix, else of the worst ratio
     long long worst_training_set = 0;
+    long long worst_cpi = 0;
+
+    /// Adds the matrices of a later CPI.
+    void add(const FactorisationHealth& other, long long cpi);
 
     /// Whether the thresholds keep the false-alarm probability: no covariance is loaded, and all
     /// can be trusted.
@@ -38,9 +42,9 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
                    const FactorisationHealth& health, Console& console);
 
 /// `failed_matrices`, `repeated_matrices`, `loaded_matrices`, `worst_pivot_ratio` and, with a
-/// detector, the number of `detections` and whether `pfa_held`.
+/// detector, the numbers of `detections` and `targets` and whether `pfa_held`.
 ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
-                           const std::vector<stap::Detection>& detections);
+                           const std::vector<Findings>& findings);
 /// `planted_targets`, `found_targets`, `false_detections`.
 ReportValues accuracy_values(const Truth& truth);
 /// The values of each target in --report.
@@ -50,8 +54,7 @@ std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int d
 /// truth, targets.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const Report& report,
-                    const FactorisationHealth& health,
-                    const std::vector<stap::Detection>& detections,
+                    const FactorisationHealth& health, const std::vector<Findings>& findings,
                     const std::optional<Truth>& truth);
 
 }  // namespace aperture::apps

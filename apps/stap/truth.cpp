@@ -38,13 +38,21 @@ std::optional<Truth> read_targets(const std::filesystem::path& file, const media
 std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube,
                                 Console& console) {
     if (options.parameters.detector == stap::Detector::none) return std::nullopt;
+    const bool several = cube.cpis > 1;
     if (options.truth) {
+        core::expects(!several, options.truth->string(), ": the cube has ", cube.cpis,
+                      " CPIs; --truth requires one");
         const auto truth = read_targets(*options.truth, cube);
         core::expects(truth.has_value(), options.truth->string(), ": no dataset /truth");
         return truth;
     }
+    if (cube.is_numpy) return std::nullopt;
     try {
-        return read_targets(cube.path, cube);
+        std::optional<Truth> truth = read_targets(cube.path, cube);
+        if (!truth || !several) return truth;
+        console.note(
+            core::text(cube.path.string(), ": detections of ", cube.cpis, " CPIs are not scored"));
+        return std::nullopt;
     } catch (const core::InvalidArgument& reason) {
         // It may be another program's.
         console.note(core::text(reason.what(), "; detections are not scored"));

@@ -365,6 +365,7 @@ bool CubeReader::State::open(const CubeRequest& request) {
     core::expects(!request.dataset, request.path.string(),
                   ": is a NumPy file, which has no datasets; it was asked for ",
                   request.dataset.value_or(""));
+    info.is_numpy = true;
     NpyDataset array = open_npy(request.path, default_dataset);
     file = std::move(array.file);
     return array.reversed;

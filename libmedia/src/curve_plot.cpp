@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "aperture/core/error.hpp"
-#include "aperture/media/plot.hpp"
 #include "libmedia/src/plot_axes.hpp"
 
 namespace aperture::media {
@@ -15,8 +14,7 @@ namespace {
 constexpr int legend_columns = 220;
 constexpr int legend_row = 20;
 constexpr int sample_columns = 36;
-constexpr float curve_width = 1.8F;
-constexpr float solid = std::numeric_limits<float>::infinity();
+constexpr double curve_width = 1.8;
 
 constexpr int most_decades = 16;
 constexpr Colour grid = {225, 225, 228};
@@ -30,19 +28,12 @@ constexpr std::array<Colour, 7> colours = {{{0, 114, 178},
                                             {38, 38, 42},
                                             {86, 180, 233},
                                             {230, 159, 0}}};
-/// Lengths of dashes and of the gaps after them.
-constexpr std::array<float, 3> dashes = {solid, 9, 3};
+constexpr std::array<double, 3> dashes = {0, 9, 3};
 
-struct Style {
-    Colour colour;
-    float dash;
-};
-
-Style style_of(std::size_t curve) {
-    return {colours[curve % colours.size()], dashes[curve / colours.size() % dashes.size()]};
+Pen pen_of(std::size_t curve) {
+    return {colours[curve % colours.size()], curve_width,
+            dashes[curve / colours.size() % dashes.size()]};
 }
-
-bool is_drawn(double y) { return y > 0 && std::isfinite(y); }
 
 struct Range {
     double low = std::numeric_limits<double>::infinity();
@@ -54,24 +45,43 @@ struct Range {
     }
 };
 
-/// The plane of the curves: x, and log10 y.
+/// The plane of the curves: x, and y or log10 y.
 struct Plane {
     PlotArea area{left_margin, top_margin, plot_columns, plot_rows};
-    Range x;
-    Range y;
+    bool logarithmic;
+    Range x{};
+    Range y{};
 
-    float column(double value) const {
-        return static_cast<float>(area.left + (value - x.low) / (x.high - x.low) *
-                                                  static_cast<double>(area.columns - 1));
+    bool is_drawn(double value) const {
+        return std::isfinite(value) && (!logarithmic || value > 0);
     }
-    float row(double decade) const {
-        return static_cast<float>(area.top + (y.high - decade) / (y.high - y.low) *
-                                                 static_cast<double>(area.rows - 1));
+    double height(double value) const { return logarithmic ? std::log10(value) : value; }
+    double column(double value) const {
+        return area.left + (value - x.low) / (x.high - x.low) * (area.columns - 1) + 0.5;
+    }
+    double row(double at) const {
+        return area.top + (y.high - at) / (y.high - y.low) * (area.rows - 1) + 0.5;
     }
 };
 
+void settle_decades(Range& y) {
+    if (!(y.low <= y.high)) y = {-1, 0};
+    y.high = std::ceil(y.high - 1e-9);
+    y.low = std::max(std::floor(y.low + 1e-9), y.high - most_decades);
+    if (y.low == y.high) y.low -= 1;
+}
+
+void settle_linear(Range& y, double lowest) {
+    if (!(y.low <= y.high)) y = {-1, 0};
+    y.low = std::max(y.low, std::min(lowest, y.high));
+    // A twentieth of the height stays free above and below.
+    const double margin = y.low < y.high ? (y.high - y.low) / 20 : 1;
+    y.low -= margin;
+    y.high += margin;
+}
+
 Plane plane_of(const CurvePlot& plot) {
-    Plane plane;
+    Plane plane{.logarithmic = plot.logarithmic};
     for (const Curve& curve : plot.curves) {
         core::expects(curve.x.size() == curve.y.size(), "curve has ", curve.x.size(), " x but ",
                       curve.y.size(), " y");
@@ -79,99 +89,92 @@ Plane plane_of(const CurvePlot& plot) {
             core::expects(std::isfinite(curve.x[i]), "x of a curve must be finite, is ",
                           curve.x[i]);
             plane.x.include(curve.x[i]);
-            if (is_drawn(curve.y[i])) plane.y.include(std::log10(curve.y[i]));
+            if (plane.is_drawn(curve.y[i])) plane.y.include(plane.height(curve.y[i]));
         }
     }
     if (!(plane.x.low < plane.x.high)) plane.x = {0, 1};
-    if (!(plane.y.low <= plane.y.high)) plane.y = {-1, 0};
-    plane.y.high = std::ceil(plane.y.high - 1e-9);
-    plane.y.low = std::max(std::floor(plane.y.low + 1e-9), plane.y.high - most_decades);
-    if (plane.y.low == plane.y.high) plane.y.low -= 1;
+    if (plot.logarithmic) {
+        settle_decades(plane.y);
+    } else {
+        settle_linear(plane.y, plot.lowest);
+    }
     return plane;
 }
 
-void draw_axes(Picture& picture, const CurvePlot& plot, const Plane& plane) {
+void draw_rows(Figure& figure, const Plane& plane) {
+    const PlotArea& area = plane.area;
+    const auto draw = [&](double at, const std::string& words) {
+        const auto y = static_cast<int>(std::floor(plane.row(at)));
+        figure.fill({double(area.left), double(y), double(area.columns), 1}, grid);
+        draw_tick_left(figure, area, y, words);
+    };
+    if (plane.logarithmic) {
+        for (double decade = plane.y.low; decade <= plane.y.high; ++decade) {
+            draw(decade, core::text("1e", decade));
+        }
+        return;
+    }
+    const std::vector<double> values = ticks(plane.y.low, plane.y.high, area.rows / tick_rows);
+    for (const double value : values) draw(value, tick_text(value, step_of(values)));
+}
+
+void draw_axes(Figure& figure, const CurvePlot& plot, const Plane& plane) {
     const PlotArea& area = plane.area;
     const std::vector<double> across =
         ticks(plane.x.low, plane.x.high, area.columns / tick_columns);
     for (const double value : across) {
-        const auto x = static_cast<int>(std::lround(plane.column(value)));
-        picture.fill(x, area.top, 1, area.rows, grid);
-        draw_tick_below(picture, area, x, tick_text(value, step_of(across)));
+        const auto x = static_cast<int>(std::floor(plane.column(value)));
+        figure.fill({double(x), double(area.top), 1, double(area.rows)}, grid);
+        draw_tick_below(figure, area, x, tick_text(value, step_of(across)));
     }
-    const auto highest = static_cast<int>(plane.y.high);
-    for (auto decade = static_cast<int>(plane.y.low); decade <= highest; ++decade) {
-        const auto y = static_cast<int>(std::lround(plane.row(decade)));
-        picture.fill(area.left, y, area.columns, 1, grid);
-        draw_tick_left(picture, area, y, core::text("1e", decade));
-    }
-    draw_frame(picture, area);
-    draw_labels(picture, area, plot.x_label, plot.y_label, plot.title);
+    draw_rows(figure, plane);
+    draw_frame(figure, area);
+    draw_labels(figure, area, plot.x_label, plot.y_label, plot.title);
 }
 
-/// A line with dashes that continue from one segment to the next.
-class Pen {
-  public:
-    Pen(Picture& picture, Style style) : picture_(picture), style_(style) {}
-
-    void line(float x0, float y0, float x1, float y1) {
-        const float length = std::hypot(x1 - x0, y1 - y0);
-        for (float at = 0; at < length;) {
-            const float left = style_.dash - within_;
-            const bool ends = left <= length - at;
-            const float end = ends ? at + left : length;
-            if (down_) {
-                const auto part = [&](float from, float to, float distance) {
-                    return from + (to - from) * distance / length;
-                };
-                picture_.line(part(x0, x1, at), part(y0, y1, at), part(x0, x1, end),
-                              part(y0, y1, end), curve_width, style_.colour);
-            }
-            within_ = ends ? 0 : within_ + end - at;
-            if (ends) down_ = !down_;
-            at = end;
+void draw_curve(Figure& figure, const Curve& curve, const Plane& plane, const Pen& pen) {
+    std::vector<Point> points;
+    const auto draw = [&] {
+        figure.line(points, pen);
+        points.clear();
+    };
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+        if (!plane.is_drawn(curve.y[i])) {
+            draw();
+            continue;
         }
+        const double at = std::clamp(plane.height(curve.y[i]), plane.y.low, plane.y.high);
+        points.push_back({plane.column(curve.x[i]), plane.row(at)});
     }
-
-  private:
-    Picture& picture_;
-    Style style_;
-    float within_ = 0;  ///< pixels drawn of the current dash or gap
-    bool down_ = true;
-};
-
-void draw_curve(Picture& picture, const Curve& curve, const Plane& plane, Style style) {
-    Pen pen(picture, style);
-    for (std::size_t i = 1; i < curve.x.size(); ++i) {
-        if (!is_drawn(curve.y[i - 1]) || !is_drawn(curve.y[i])) continue;
-        const auto row = [&](double y) { return plane.row(std::max(std::log10(y), plane.y.low)); };
-        pen.line(plane.column(curve.x[i - 1]), row(curve.y[i - 1]), plane.column(curve.x[i]),
-                 row(curve.y[i]));
-    }
+    draw();
 }
 
 }  // namespace
 
-Picture plot(const CurvePlot& plot) {
+Figure plot(const CurvePlot& plot) {
     const Plane plane = plane_of(plot);
     const PlotArea& area = plane.area;
     const bool legend = plot.curves.size() > 1;
     const int legend_rows = legend ? legend_row * static_cast<int>(plot.curves.size()) : 0;
-    Picture picture(area.left + area.columns + right_margin + (legend ? legend_columns : 0),
-                    area.top + std::max(area.rows, legend_rows) + bottom_margin, paper);
-    draw_axes(picture, plot, plane);
-    for (std::size_t i = 0; i < plot.curves.size(); ++i) {
-        const Style style = style_of(i);
-        draw_curve(picture, plot.curves[i], plane, style);
-        if (!legend) continue;
-        const int left = area.left + area.columns + right_margin;
-        const int y = area.top + legend_row / 2 + legend_row * static_cast<int>(i);
-        Pen(picture, style)
-            .line(static_cast<float>(left), static_cast<float>(y),
-                  static_cast<float>(left + sample_columns), static_cast<float>(y));
-        draw_text(picture, plot.curves[i].label, left + sample_columns + 8, y, text_height, ink);
+    Figure figure(area.left + area.columns + right_margin + (legend ? legend_columns : 0),
+                  area.top + std::max(area.rows, legend_rows) + bottom_margin);
+    draw_axes(figure, plot, plane);
+    for (const double x : plot.marked_x) {
+        const double column = plane.column(std::clamp(x, plane.x.low, plane.x.high));
+        figure.line(std::array{Point{column, double(area.top)},
+                               Point{column, double(area.top + area.rows)}},
+                    {ink, 1, 3});
     }
-    return picture;
+    for (std::size_t i = 0; i < plot.curves.size(); ++i) {
+        const Pen pen = pen_of(i);
+        draw_curve(figure, plot.curves[i], plane, pen);
+        if (!legend) continue;
+        const double left = area.left + area.columns + right_margin;
+        const double y = area.top + legend_row * (static_cast<double>(i) + 0.5);
+        figure.line(std::array{Point{left, y}, Point{left + sample_columns, y}}, pen);
+        figure.text(plot.curves[i].label, {left + sample_columns + 8, y}, text_height, ink);
+    }
+    return figure;
 }
 
 }  // namespace aperture::media

@@ -13,6 +13,7 @@
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/byte_order.hpp"
+#include "libmedia/src/image_structure.hpp"
 #include "libmedia/src/input_file.hpp"
 #include "libmedia/src/output_mark.hpp"
 #include "libmedia/src/stored_image.hpp"

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
+#include <limits>
 
 #include "aperture/core/error.hpp"
-#include "aperture/media/plot.hpp"
 #include "libmedia/src/plot_axes.hpp"
 
 namespace aperture::media {
@@ -16,8 +15,6 @@ using core::Host;
 using core::index_t;
 using core::View;
 
-constexpr int bar_width = 18;
-constexpr int bar_margin = 66;
 constexpr float marker_radius = 9;
 
 // Cells without a value are hatched with stripes that fall from left to right.
@@ -25,20 +22,6 @@ constexpr Colour undefined = {150, 150, 150};
 constexpr Colour undefined_stripe = {235, 235, 235};
 constexpr int stripe_period = 8;
 constexpr int stripe_width = 3;
-
-double to_srgb(double linear) {
-    return linear <= 0.0031308 ? 12.92 * linear : 1.055 * std::pow(linear, 1 / 2.4) - 0.055;
-}
-
-// OKLab to linear sRGB: Ottosson's matrices (2020).
-std::array<double, 3> linear_rgb(double lightness, double a, double b) {
-    const double l = std::pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
-    const double m = std::pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
-    const double s = std::pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
-    return {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-            -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-            -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
-}
 
 std::array<Colour, 256> colour_table() {
     std::array<Colour, 256> table;
@@ -115,8 +98,10 @@ float largest(const View<const float, 2, Host>& values, index_t y, index_t x,
     return most;
 }
 
-void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place,
-                const ColourScale& scale, const std::array<Colour, 256>& table) {
+void draw_cells(Figure& figure, const HeatMap& map, const PanelPlace& place,
+                const ColourScale& scale) {
+    const std::array<Colour, 256> table = colour_table();
+    Picture cells(place.x.pixels, place.y.pixels, undefined);
     for (int row = 0; row < place.y.pixels; ++row) {
         const index_t y =
             index_t{place.y.pixels - 1 - row} / place.y.pixels_per_cell * place.y.cells_per_pixel;
@@ -126,55 +111,45 @@ void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place,
             const double position =
                 std::clamp((value - scale.low) / (scale.high - scale.low), 0.0, 1.0);
             const bool stripe = (column - row + place.y.pixels) % stripe_period < stripe_width;
-            picture.at(place.left + column, place.top + row) =
+            cells.at(column, row) =
                 std::isnan(value) ? (stripe ? undefined_stripe : undefined)
                                   : table[static_cast<std::size_t>(std::lround(255 * position))];
         }
     }
+    figure.picture(cells, place.left, place.top);
 }
 
-void draw_axes(Picture& picture, const HeatMap& map, const PanelPlace& place) {
+void draw_axes(Figure& figure, const HeatMap& map, const PanelPlace& place) {
     const PlotArea area = place.area();
-    draw_frame(picture, area);
+    draw_frame(figure, area);
     const std::vector<double> across = ticks(map.x.first, map.x.last, area.columns / tick_columns);
     for (const double value : across) {
         const auto x =
             static_cast<int>(std::lround(place.column(map.x, map.values.extent[1], value)));
-        draw_tick_below(picture, area, x, tick_text(value, step_of(across)));
+        draw_tick_below(figure, area, x, tick_text(value, step_of(across)));
     }
     const std::vector<double> up = ticks(map.y.first, map.y.last, area.rows / tick_rows);
     for (const double value : up) {
         const auto y = static_cast<int>(std::lround(place.row(map.y, map.values.extent[0], value)));
-        draw_tick_left(picture, area, y, tick_text(value, step_of(up)));
+        draw_tick_left(figure, area, y, tick_text(value, step_of(up)));
     }
-    draw_labels(picture, area, map.x.label, map.y.label, map.title);
+    draw_labels(figure, area, map.x.label, map.y.label, map.title);
 }
 
-void draw_markers(Picture& picture, const HeatMap& map, const PanelPlace& place) {
+void draw_markers(Figure& figure, const HeatMap& map, const PanelPlace& place) {
     for (const Marker& marker : map.markers) {
-        const auto x = static_cast<float>(place.column(map.x, map.values.extent[1], marker.x));
-        const auto y = static_cast<float>(place.row(map.y, map.values.extent[0], marker.y));
-        picture.ring(x, y, marker_radius, 4, ink);
-        picture.ring(x, y, marker_radius, 2, paper);
+        // Centres of pixels are at halves.
+        const Point centre{place.column(map.x, map.values.extent[1], marker.x) + 0.5,
+                           place.row(map.y, map.values.extent[0], marker.y) + 0.5};
+        figure.ring(centre, marker_radius, {ink, 4});
+        figure.ring(centre, marker_radius, {paper, 2});
     }
 }
 
-void draw_colour_bar(Picture& picture, int left, int top, int rows, const ColourScale& scale) {
-    for (int row = 0; row < rows; ++row) {
-        picture.fill(left, top + row, bar_width, 1,
-                     colour_at(1 - row / static_cast<double>(std::max(1, rows - 1))));
-    }
-    draw_frame(picture, {left, top, bar_width, rows});
-    const std::vector<double> values = ticks(scale.low, scale.high, rows / tick_rows);
-    for (const double value : values) {
-        const double position = (value - scale.low) / (scale.high - scale.low);
-        const int y = top + static_cast<int>(std::lround((1 - position) * (rows - 1)));
-        picture.fill(left + bar_width + 1, y, tick_length, 1, ink);
-        draw_text(picture, tick_text(value, step_of(values)), left + bar_width + tick_length + 3, y,
-                  text_height, ink);
-    }
-    draw_text(picture, scale.unit, left + bar_width / 2, top - 20, text_height, ink,
-              Anchor::centre);
+void check_scale(const ColourScale& scale) {
+    core::expects(std::isfinite(scale.low) && scale.low < scale.high && std::isfinite(scale.high),
+                  "plot range must be finite and increasing, is ", scale.low, " to ", scale.high,
+                  ' ', scale.label);
 }
 
 }  // namespace
@@ -191,7 +166,7 @@ core::Array<float, 2> decibels(View<const std::complex<float>, 2, Host> map) {
     return db;
 }
 
-ColourScale common_range(std::span<const HeatMap> panels) {
+ColourScale common_range(std::span<const HeatMap> panels, const std::string& label) {
     std::vector<float> values;
     for (const HeatMap& map : panels) {
         for (index_t y = 0; y < map.values.extent[0]; ++y) {
@@ -200,55 +175,44 @@ ColourScale common_range(std::span<const HeatMap> panels) {
             }
         }
     }
-    if (values.empty()) return {-1, 0};
+    if (values.empty()) return {-1, 0, label};
     const auto fifth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 20);
     std::nth_element(values.begin(), fifth, values.end());
     const double high = *std::max_element(fifth, values.end());
-    return {std::clamp<double>(*fifth, high - 60, high - 1), high};
+    return {std::clamp<double>(*fifth, high - 60, high - 1), high, label};
 }
 
-Colour colour_at(double position) {
-    const double p = std::clamp(position, 0.0, 1.0);
-    const double lightness = 0.24 + 0.70 * p;
-    // From violet through blue and green to yellow; the chroma always stays inside sRGB.
-    const double hue = (300 - 195 * p) * std::numbers::pi / 180;
-    const double chroma = 0.097 - 0.06 * p + 0.128 * p * p;
-    const auto linear = linear_rgb(lightness, chroma * std::cos(hue), chroma * std::sin(hue));
-    Colour colour;
-    for (std::size_t c = 0; c < 3; ++c) {
-        colour[c] =
-            static_cast<std::uint8_t>(std::lround(255 * to_srgb(std::clamp(linear[c], 0.0, 1.0))));
-    }
-    return colour;
-}
-
-Picture plot(std::span<const HeatMap> panels, std::optional<ColourScale> given) {
+Figure plot(std::span<const HeatMap> panels, const ColourScale& shared) {
     core::expects(!panels.empty(), "a plot requires at least 1 panel");
-    const ColourScale scale = given ? *given : common_range(panels);
-    core::expects(std::isfinite(scale.low) && scale.low < scale.high && std::isfinite(scale.high),
-                  "plot range must be finite and increasing, is ", scale.low, " to ", scale.high,
-                  ' ', scale.unit);
     std::vector<PanelPlace> places;
     int width = 0;
     int rows = 0;
-    for (const HeatMap& map : panels) {
+    const auto needs_bar = [&](std::size_t p) {
+        return panels[p].scale || p + 1 == panels.size() || panels[p + 1].scale;
+    };
+    for (std::size_t p = 0; p < panels.size(); ++p) {
+        const HeatMap& map = panels[p];
         core::expects(!map.values.empty(), "plot of an empty map: ", map.values.extent[0], "x",
                       map.values.extent[1]);
+        check_scale(map.scale.value_or(shared));
         const auto [x, y] = fit(map);
         const PanelPlace place{x, y, width + left_margin, top_margin};
-        width = place.left + place.x.pixels + right_margin;
+        width = place.left + place.x.pixels + right_margin + (needs_bar(p) ? bar_columns : 0);
         rows = std::max(rows, place.y.pixels);
         places.push_back(place);
     }
-    Picture picture(width + bar_width + bar_margin, top_margin + rows + bottom_margin, paper);
-    const std::array<Colour, 256> table = colour_table();
+    Figure figure(width, top_margin + rows + bottom_margin);
     for (std::size_t p = 0; p < panels.size(); ++p) {
-        draw_cells(picture, panels[p], places[p], scale, table);
-        draw_axes(picture, panels[p], places[p]);
-        draw_markers(picture, panels[p], places[p]);
+        const PanelPlace& place = places[p];
+        const ColourScale& scale = panels[p].scale ? *panels[p].scale : shared;
+        draw_cells(figure, panels[p], place, scale);
+        draw_axes(figure, panels[p], place);
+        draw_markers(figure, panels[p], place);
+        if (!needs_bar(p)) continue;
+        draw_colour_bar(figure, place.left + place.x.pixels + right_margin, top_margin,
+                        place.y.pixels, scale);
     }
-    draw_colour_bar(picture, width + 4, top_margin, rows, scale);
-    return picture;
+    return figure;
 }
 
 }  // namespace aperture::media

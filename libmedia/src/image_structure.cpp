@@ -62,6 +62,8 @@ PngHeader png_header(const std::string& name, std::string_view body) {
 
 }  // namespace
 
+bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+
 std::uint32_t png_crc(std::string_view bytes) {
     static constexpr std::array<std::uint32_t, 256> table = make_crc_table();
     std::uint32_t remainder = ~std::uint32_t{0};

@@ -8,6 +8,9 @@
 
 namespace aperture::media {
 
+/// Whether `bytes` have a PNG signature.
+bool is_png(std::string_view bytes);
+
 /// CRC-32 of a chunk's type and data.
 std::uint32_t png_crc(std::string_view bytes);
 

@@ -7,6 +7,10 @@
 #include <opencv2/core/version.hpp>
 #endif
 
+#if APERTURE_CAIRO
+#include <cairo-version.h>
+#endif
+
 #include "aperture/core/error.hpp"
 
 namespace aperture::media {
@@ -21,7 +25,13 @@ std::string library_versions() {
 #else
     constexpr auto opencv = "no OpenCV";
 #endif
-    return core::text("HDF5 ", major, '.', minor, '.', release, ", ", opencv);
+#if APERTURE_CAIRO
+    const std::string cairo = core::text("Cairo ", CAIRO_VERSION_MAJOR, '.', CAIRO_VERSION_MINOR,
+                                         '.', CAIRO_VERSION_MICRO);
+#else
+    const std::string cairo = "no Cairo";
+#endif
+    return core::text("HDF5 ", major, '.', minor, '.', release, ", ", cairo, ", ", opencv);
 }
 
 }  // namespace aperture::media

@@ -7,36 +7,62 @@
 #include <cmath>
 #include <cstdio>
 
-#include "aperture/media/plot.hpp"
-
 namespace aperture::media {
 
-void draw_frame(Picture& picture, const PlotArea& area) {
-    const auto [left, top, columns, rows] = area;
-    picture.fill(left - 1, top - 1, columns + 2, 1, ink);
-    picture.fill(left - 1, top + rows, columns + 2, 1, ink);
-    picture.fill(left - 1, top - 1, 1, rows + 2, ink);
-    picture.fill(left + columns, top - 1, 1, rows + 2, ink);
+namespace {
+
+constexpr int bar_width = 18;
+
+}  // namespace
+
+void draw_frame(Figure& figure, const PlotArea& area) {
+    const auto [left, top, columns, rows] = area.box();
+    figure.fill({left - 1, top - 1, columns + 2, 1}, ink);
+    figure.fill({left - 1, top + rows, columns + 2, 1}, ink);
+    figure.fill({left - 1, top - 1, 1, rows + 2}, ink);
+    figure.fill({left + columns, top - 1, 1, rows + 2}, ink);
 }
 
-void draw_tick_below(Picture& picture, const PlotArea& area, int x, const std::string& words) {
-    const int bottom = area.top + area.rows;
-    picture.fill(x, bottom + 1, 1, tick_length, ink);
-    draw_text(picture, words, x, bottom + 18, text_height, ink, Anchor::centre);
+void draw_tick_below(Figure& figure, const PlotArea& area, int x, const std::string& words) {
+    const double bottom = area.top + area.rows;
+    figure.fill({double(x), bottom + 1, 1, tick_length}, ink);
+    figure.text(words, {x + 0.5, bottom + 18}, text_height, ink, Anchor::centre);
 }
 
-void draw_tick_left(Picture& picture, const PlotArea& area, int y, const std::string& words) {
-    picture.fill(area.left - 1 - tick_length, y, tick_length, 1, ink);
-    draw_text(picture, words, area.left - tick_length - 3, y, text_height, ink, Anchor::right);
+void draw_tick_left(Figure& figure, const PlotArea& area, int y, const std::string& words) {
+    const double left = area.left - 1 - tick_length;
+    figure.fill({left, double(y), tick_length, 1}, ink);
+    figure.text(words, {left - 3, y + 0.5}, text_height, ink, Anchor::right);
 }
 
-void draw_labels(Picture& picture, const PlotArea& area, const std::string& x, const std::string& y,
+void draw_labels(Figure& figure, const PlotArea& area, const std::string& x, const std::string& y,
                  const std::string& title) {
-    const int middle = area.left + area.columns / 2;
-    draw_text(picture, x, middle, area.top + area.rows + 42, text_height, ink, Anchor::centre);
-    draw_text(picture, y, area.left - 58, area.top + area.rows / 2, text_height, ink,
-              Anchor::centre, true);
-    draw_text(picture, title, middle, area.top - 20, title_height, ink, Anchor::centre);
+    const double middle = area.left + area.columns / 2.0;
+    figure.text(x, {middle, area.top + area.rows + 42.0}, text_height, ink, Anchor::centre);
+    figure.text(y, {area.left - 58.0, area.top + area.rows / 2.0}, text_height, ink, Anchor::centre,
+                true);
+    figure.text(title, {middle, area.top - 20.0}, title_height, ink, Anchor::centre);
+}
+
+void draw_colour_bar(Figure& figure, int left, int top, int rows, const ColourScale& scale) {
+    Picture colours(bar_width, rows, paper);
+    for (int row = 0; row < rows; ++row) {
+        const Colour colour = colour_at(1 - row / static_cast<double>(std::max(1, rows - 1)));
+        for (int column = 0; column < bar_width; ++column) colours.at(column, row) = colour;
+    }
+    figure.picture(colours, left, top);
+    draw_frame(figure, {left, top, bar_width, rows});
+    const double right = left + bar_width;
+    const std::vector<double> values = ticks(scale.low, scale.high, rows / tick_rows);
+    for (const double value : values) {
+        const double position = (value - scale.low) / (scale.high - scale.low);
+        const double y = top + std::round((1 - position) * (rows - 1));
+        figure.fill({right + 1, y, tick_length, 1}, ink);
+        figure.text(tick_text(value, step_of(values)), {right + tick_length + 4, y + 0.5},
+                    text_height, ink);
+    }
+    figure.text(scale.label, {right + 62, top + rows / 2.0}, text_height, ink, Anchor::centre,
+                true);
 }
 
 double step_of(const std::vector<double>& ticks) {

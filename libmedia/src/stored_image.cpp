@@ -15,8 +15,6 @@
 
 namespace aperture::media {
 
-bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
-
 #if APERTURE_OPENCV
 
 namespace {

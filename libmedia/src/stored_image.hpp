@@ -20,8 +20,6 @@ struct StoredImage {
     std::vector<std::uint16_t> samples{};  ///< [row][column][channel]
 };
 
-/// Whether `bytes` have a PNG signature.
-bool is_png(std::string_view bytes);
 /// Whether `bytes` have a PNM header: P2, P3, P5 or P6.
 bool is_pnm(std::string_view bytes);
 

@@ -39,8 +39,7 @@ TEST_F(CorrEnsemble, HasMeanAndDeviationOfItsImages) {
                 Contains(AllOf(StartsWith("ensemble"), HasSubstr("4 images of 96x72 pixels;"),
                                HasSubstr("images/s"))));
     const path result = folder_ / "photos.corr.h5";
-    EXPECT_TRUE(
-        std::filesystem::exists(folder_ / (std::string("photos.corr") + picture_extension)));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "photos.corr.png"));
     const auto mean = read_dataset<double>(result, "/surface");
     const auto deviation = read_dataset<double>(result, "/deviation").values;
     EXPECT_THAT(mean.extent, ElementsAre(36, 48));
@@ -90,7 +89,7 @@ TEST_F(CorrEnsemble, NamesBadImagesAndLeavesThemOut) {
     EXPECT_EQ(read_dataset<double>(result, "/surface").values, expected);
     EXPECT_EQ(number_attribute(result, "/surface", "images"), 4);
     std::filesystem::remove(result);
-    std::filesystem::remove(folder_ / (std::string("photos.corr") + picture_extension));
+    std::filesystem::remove(folder_ / "photos.corr.png");
     const Outcome strict = run({folder_ / "photos", "--strict"});
     EXPECT_EQ(strict.status, 3);
     EXPECT_EQ(read_dataset<double>(result, "/surface").values, expected);

@@ -83,6 +83,8 @@ TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "range_cell").at(0), 147);
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "doppler_hz").at(0), 156.25);
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "azimuth_degrees").at(0), 14);
+    EXPECT_NEAR(read_column(folder / "out.h5", "/targets", "range_cell").at(0), 147, 0.6);
+    EXPECT_NEAR(read_column(folder / "out.h5", "/targets", "doppler_hz").at(0), 156.25, 4);
 }
 
 // Why adaptation is needed: the beam at +14 degrees alone does not separate target and clutter, for

@@ -34,9 +34,7 @@ std::filesystem::path program_path(const std::string& program) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, const Surroundings& surroundings,
-                         const std::string& out, const std::string& error,
-                         const std::string& leak_options) {
-    setenv("LSAN_OPTIONS", leak_options.c_str(), 1);
+                         const std::string& out, const std::string& error) {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC;
     dup2(open(surroundings.stdout_full ? "/dev/full" : out.c_str(), flags, 0600), STDOUT_FILENO);
     dup2(open(error.c_str(), flags, 0600), STDERR_FILENO);
@@ -119,14 +117,10 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
     const media::tests::TemporaryFolder folder;
     const std::string out = folder / "out";
     const std::string error = folder / "error";
-    // HDF5 leaks memory when it handles errors. LeakSanitizer must not report these leaks.
-    const std::string leaks_of_hdf5 = folder / "leaks";
-    std::ofstream(leaks_of_hdf5) << "leak:libhdf5\n";
-    const std::string leak_options = "print_suppressions=0:suppressions=" + leaks_of_hdf5;
     std::vector<std::string> words{program_path(program)};
     words.insert(words.end(), arguments.begin(), arguments.end());
     const pid_t child = fork();
-    if (child == 0) become(words, surroundings, out, error, leak_options);
+    if (child == 0) become(words, surroundings, out, error);
     if (surroundings.killed_while_writing_to) {
         kill_while_writing(child,
                            std::filesystem::canonical(*surroundings.killed_while_writing_to));

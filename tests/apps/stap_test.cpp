@@ -9,24 +9,19 @@
 #include <nlohmann/json.hpp>
 
 #include "aperture/core/executor.hpp"
-#include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/apps/stap_program.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
-
-using Samples = std::vector<std::complex<float>>;
 
 /// The largest difference divided by the largest magnitude.
 double relative_difference(const Samples& a, const Samples& b) {
@@ -39,36 +34,6 @@ double relative_difference(const Samples& a, const Samples& b) {
     }
     return difference / scale;
 }
-
-class Stap : public testing::Test {
-  protected:
-    void make_cube(const std::vector<std::string>& flags) {
-        const Outcome outcome =
-            run_program("stap_sim", joined({"--clutter", "--out", cube(), "--quiet"}, flags));
-        ASSERT_EQ(outcome.status, 0) << outcome.error;
-    }
-    void make_small_cube() {
-        make_cube({"--channels", "4", "--pulses", "12", "--range-cells", "150", "--cnr", "0",
-                   "--prf", "800"});
-    }
-    Outcome run(const std::vector<std::string>& flags) {
-        Outcome outcome = run_program("stap", joined({"--cube", cube()}, flags));
-        EXPECT_EQ(outcome.status, 0) << outcome.error;
-        return outcome;
-    }
-    Samples output_of(const std::vector<std::string>& flags) {
-        run(flags);
-        return read_dataset<std::complex<float>>(result(), "/output").values;
-    }
-    nlohmann::json report_of(const std::vector<std::string>& flags) {
-        run(joined(flags, {"--report", folder_ / "report.json"}));
-        return read_json(folder_ / "report.json");
-    }
-    std::string cube() const { return folder_ / "cube.h5"; }
-    std::string result() const { return folder_ / "cube.stap.h5"; }
-
-    TemporaryFolder folder_;
-};
 
 TEST_F(Stap, AloneWritesBesideTheInputAndPrintsSixLines) {
     make_small_cube();
@@ -219,20 +184,6 @@ TEST_F(Stap, SavesWhatIsAskedFor) {
         EXPECT_GT(gain.real(), 0);
         EXPECT_LT(std::abs(gain.imag()), 1e-3 * gain.real());
     }
-}
-
-TEST_F(Stap, DrawsAPicture) {
-    make_small_cube();
-    const Outcome outcome =
-        run({"--device", "cpu", "--detector", "amf", "--plot", folder_ / "m.png"});
-#if APERTURE_OPENCV
-    const std::string name = "m.png";
-    EXPECT_THAT(read_bytes(folder_ / name), StartsWith("\x89PNG\r\n\x1a\n"));
-#else
-    const std::string name = "m.ppm";
-    EXPECT_THAT(read_bytes(folder_ / name), StartsWith("P6"));
-#endif
-    EXPECT_THAT(lines(outcome.out), Contains(AllOf(StartsWith("plot"), EndsWith(folder_ / name))));
 }
 
 TEST_F(Stap, TakesADatasetBehindTheFileName) {

@@ -13,11 +13,9 @@
 #include "tests/media/cube_files.hpp"
 
 // A damaged header may make HDF5 allocate terabytes. HDF5 handles the failure, so AddressSanitizer
-// must not abort. HDF5 also leaks memory when it handles errors.
+// must not abort.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace aperture::media::tests {

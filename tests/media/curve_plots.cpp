@@ -24,12 +24,21 @@ Curve falling(int points, double factor) {
     return curve;
 }
 
+/// Whether a pixel has the colour but for some of the background at the edges of lines.
+bool has(const Colour& pixel, const Colour& colour) {
+    constexpr int tolerance = 60;
+    for (std::size_t c = 0; c < 3; ++c) {
+        if (std::abs(pixel[c] - colour[c]) > tolerance) return false;
+    }
+    return true;
+}
+
 /// The mean row of a colour in a column; nothing if the column does not contain it.
 std::optional<double> middle(const Picture& picture, int column, Colour colour) {
     double sum = 0;
     int count = 0;
     for (int y = 0; y < picture.height; ++y) {
-        if (picture.at(column, y) != colour) continue;
+        if (!has(picture.at(column, y), colour)) continue;
         sum += y;
         ++count;
     }
@@ -48,7 +57,7 @@ std::pair<int, int> reach(const Picture& picture, Colour colour) {
     return {first, last};
 }
 
-/// Whether any of the columns contains a colour. Edges of lines are blended with the background.
+/// Whether any of the columns contains a colour.
 bool is_in(const Picture& picture, int first_column, int last_column, Colour colour) {
     for (int x = first_column; x <= last_column; ++x) {
         if (middle(picture, x, colour)) return true;
@@ -57,7 +66,7 @@ bool is_in(const Picture& picture, int first_column, int last_column, Colour col
 }
 
 TEST(CurvePlot, APowerFallsInAStraightLine) {
-    const Picture picture = plot(CurvePlot{"", "", "", {falling(11, 0.1)}});
+    const Picture picture = plot(CurvePlot{"", "", "", {falling(11, 0.1)}}).pixels();
     const auto [left, right] = reach(picture, first_curve);
     EXPECT_GT(right - left, 600);
     const double top = *middle(picture, left + 1, first_curve);
@@ -72,7 +81,7 @@ TEST(CurvePlot, APowerFallsInAStraightLine) {
 TEST(CurvePlot, OneDecadeIsAsHighAsAnother) {
     Curve steps = falling(3, 0.01);
     steps.y = {1, 0.1, 0.001};
-    const Picture picture = plot(CurvePlot{"", "", "", {steps}});
+    const Picture picture = plot(CurvePlot{"", "", "", {steps}}).pixels();
     const auto [left, right] = reach(picture, first_curve);
     const double first = *middle(picture, left + 1, first_curve);
     const double second = *middle(picture, (left + right) / 2, first_curve);
@@ -84,7 +93,7 @@ TEST(CurvePlot, BreaksOffWhereThereIsNothingToDraw) {
     for (const double gap : {0.0, -1.0, nan, std::numeric_limits<double>::infinity()}) {
         Curve curve = falling(5, 0.1);
         curve.y[2] = gap;
-        const Picture picture = plot(CurvePlot{"", "", "", {curve}});
+        const Picture picture = plot(CurvePlot{"", "", "", {curve}}).pixels();
         const auto [left, right] = reach(picture, first_curve);
         const int centre = (left + right) / 2;
         EXPECT_FALSE(is_in(picture, centre - 100, centre + 100, first_curve)) << gap;
@@ -97,14 +106,14 @@ TEST(CurvePlot, LaterCurvesAreDashed) {
     CurvePlot many;
     for (int i = 0; i < 8; ++i) many.curves.push_back(falling(3, 0.5 - 0.05 * i));
     many.curves[0].y = {1, 1, 1};
-    const Picture picture = plot(many);
+    const Picture picture = plot(many).pixels();
     // The eighth curve has the colour of the first, which is flat at the top.
     int there = 0;
     int gaps = 0;
     for (int x = 80; x < 700; ++x) {
         int lowest = 0;
         for (int y = 60; y < picture.height; ++y) {
-            if (picture.at(x, y) == first_curve) lowest = y;
+            if (has(picture.at(x, y), first_curve)) lowest = y;
         }
         lowest > 0 ? ++there : ++gaps;
     }
@@ -113,17 +122,36 @@ TEST(CurvePlot, LaterCurvesAreDashed) {
 }
 
 TEST(CurvePlot, HasALegendForSeveral) {
-    const Picture one = plot(CurvePlot{"", "", "", {falling(3, 0.5)}});
-    const Picture two = plot(CurvePlot{"", "", "", {falling(3, 0.5), falling(3, 0.4)}});
+    const Picture one = plot(CurvePlot{"", "", "", {falling(3, 0.5)}}).pixels();
+    const Picture two = plot(CurvePlot{"", "", "", {falling(3, 0.5), falling(3, 0.4)}}).pixels();
     EXPECT_GT(two.width, one.width + 100);
     EXPECT_EQ(two.height, one.height);
 }
 
+TEST(CurvePlot, ALinearAxisReachesFromLeastToMostUnlessCutOff) {
+    CurvePlot linear{"", "", "", {{"", {0, 1, 2, 3}, {-10, -5, 0, -1e5}}}};
+    linear.logarithmic = false;
+    linear.lowest = -20;
+    linear.marked_x = {1};
+    const Picture picture = plot(linear).pixels();
+    const auto [left, right] = reach(picture, first_curve);
+    const double at_0 = *middle(picture, left + 1, first_curve);
+    const double at_1 = *middle(picture, left + (right - left) / 3, first_curve);
+    const double at_2 = *middle(picture, left + 2 * (right - left) / 3 - 1, first_curve);
+    EXPECT_NEAR(at_0 - at_1, at_1 - at_2, 5);
+    // 20 dB are ten elevenths of the height.
+    EXPECT_NEAR(at_0 - at_2, 400 * 10 / 22.0, 6);
+    EXPECT_NEAR(*middle(picture, right - 1, first_curve) - at_2, 400 * 20 / 22.0, 20);
+    // The marked line is dashed and dark.
+    EXPECT_TRUE(
+        is_in(picture, left + (right - left) / 3 - 1, left + (right - left) / 3 + 1, {38, 38, 42}));
+}
+
 TEST(CurvePlot, EndsWhateverTheNumbers) {
-    EXPECT_GT(plot(CurvePlot{}).width, 0);
-    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0}, {1}}}}).width, 0);
-    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0, 1}, {nan, nan}}}}).width, 0);
-    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0, 1e300}, {1e-300, 1e300}}}}).width, 0);
+    EXPECT_GT(plot(CurvePlot{}).columns(), 0);
+    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0}, {1}}}}).columns(), 0);
+    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0, 1}, {nan, nan}}}}).columns(), 0);
+    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0, 1e300}, {1e-300, 1e300}}}}).columns(), 0);
 }
 
 TEST(CurvePlot, RefusesWhatIsNoCurve) {

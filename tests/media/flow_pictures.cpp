@@ -8,13 +8,13 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <set>
 
 #include "aperture/core/error.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 #include "aperture/media/plot.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/media/flows.hpp"
 
 namespace aperture::media::tests {
 namespace {
@@ -28,17 +28,6 @@ using testing::HasSubstr;
 constexpr Colour black = {0, 0, 0};
 constexpr Colour white = {255, 255, 255};
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-Array<float, 3> constant_flow(index_t rows, index_t columns, float u, float v) {
-    Array<float, 3> flow({2, rows, columns});
-    for (index_t row = 0; row < rows; ++row) {
-        for (index_t x = 0; x < columns; ++x) {
-            flow(0, row, x) = u;
-            flow(1, row, x) = v;
-        }
-    }
-    return flow;
-}
 
 struct Motion {
     double u;
@@ -131,102 +120,6 @@ TEST(DrawFlow, WithoutMotionIsWhite) {
     for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
         EXPECT_THROW(draw_flow(flow, wrong), core::InvalidArgument) << wrong;
     }
-}
-
-struct Arrow {
-    float u;
-    float v;
-    int tip_x;  ///< from the middle of the tile
-    int tip_y;
-};
-void PrintTo(const Arrow& arrow, std::ostream* stream) { *stream << arrow.u << ", " << arrow.v; }
-
-class ArrowTo : public testing::TestWithParam<Arrow> {};
-
-INSTANTIATE_TEST_SUITE_P(All, ArrowTo,
-                         testing::Values(Arrow{5, 0, 10, 0}, Arrow{-5, 0, -10, 0},
-                                         Arrow{0, 5, 0, 10}, Arrow{0, -5, 0, -10},
-                                         Arrow{3.5, 3.5, 7, 7}));
-
-TEST_P(ArrowTo, LeadsFromItsPixelToTwiceItsMotion) {
-    const auto [u, v, tip_x, tip_y] = GetParam();
-    Array<float, 3> flow = constant_flow(41, 41, nan, nan);
-    flow(0, 20, 20) = u;
-    flow(1, 20, 20) = v;
-    const Array<float, 3> image = constant_flow(41, 41, 100, 0);
-    const Picture picture = draw_arrows(image.view().slice(0, 0, 1), flow, 40, 2);
-    constexpr Colour dark_grey = {50, 50, 50};
-    std::set<int> columns;
-    std::set<int> rows;
-    for (int y = 0; y < 41; ++y) {
-        for (int x = 0; x < 41; ++x) {
-            if (picture.at(x, y) == dark_grey) continue;
-            columns.insert(x - 20);
-            rows.insert(y - 20);
-        }
-    }
-    EXPECT_EQ(picture.at(20 + tip_x / 2, 20 + tip_y / 2),
-              flow_colour(u / std::hypot(u, v), v / std::hypot(u, v)));
-    // The line is 1.4 pixels wide; barbs are 3.5 pixels long, and 1.5 off the line.
-    EXPECT_NEAR(*columns.begin(), std::min(0, tip_x), 4);
-    EXPECT_NEAR(*columns.rbegin(), std::max(0, tip_x), 4);
-    EXPECT_NEAR(*rows.begin(), std::min(0, tip_y), 4);
-    EXPECT_NEAR(*rows.rbegin(), std::max(0, tip_y), 4);
-    // An arrow is wider at its head than at its tail.
-    const auto painted = [&](int from_x, int from_y) {
-        int pixels = 0;
-        for (int y = -3; y <= 3; ++y) {
-            for (int x = -3; x <= 3; ++x) {
-                pixels += picture.at(20 + from_x + x, 20 + from_y + y) != dark_grey ? 1 : 0;
-            }
-        }
-        return pixels;
-    };
-    EXPECT_GT(painted(tip_x, tip_y), painted(0, 0) + 3);
-}
-
-TEST(DrawArrows, StandInTheMiddleOfTiles) {
-    const Array<float, 3> flow = constant_flow(20, 30, 0.01F, 0);
-    const Array<float, 3> image = constant_flow(20, 30, 0, 0);
-    const Picture picture = draw_arrows(image.view().slice(0, 0, 1), flow, 10, 1);
-    std::set<int> columns;
-    std::set<int> rows;
-    for (int y = 0; y < 20; ++y) {
-        for (int x = 0; x < 30; ++x) {
-            if (picture.at(x, y) != Colour{255, 0, 0}) continue;
-            columns.insert(x);
-            rows.insert(y);
-        }
-    }
-    EXPECT_THAT(columns, ElementsAre(5, 15, 25));
-    EXPECT_THAT(rows, ElementsAre(5, 15));
-}
-
-TEST(DrawArrows, OverTheDarkenedGreyOfAColourImage) {
-    const Array<float, 3> flow = constant_flow(2, 2, nan, nan);
-    Array<float, 3> image({3, 2, 2});
-    for (float& value : image) value = 0;
-    image(0, 0, 0) = 200;
-    image(1, 0, 1) = 200;
-    image(2, 1, 0) = 200;
-    image(0, 1, 1) = nan;
-    const auto grey = [](std::uint8_t level) { return Colour{level, level, level}; };
-    EXPECT_THAT(draw_arrows(image, flow, 1).pixels,
-                ElementsAre(grey(30), grey(59), grey(11), grey(0)));
-}
-
-TEST(DrawArrows, StayInsideAndEnd) {
-    const Array<float, 3> flow = constant_flow(16, 16, 9e8F, -9e8F);
-    const Array<float, 3> image = constant_flow(16, 16, 255, 0);
-    const View<const float, 3, Host> grey = image.view().slice(0, 0, 1);
-    EXPECT_EQ(draw_arrows(grey, flow, 4, 1e6).width, 16);
-    EXPECT_THROW(draw_arrows(image, flow, 4), core::InvalidArgument);  // two channels
-    EXPECT_THROW(draw_arrows(grey, flow, 0), core::InvalidArgument);
-    for (const double wrong : {0.0, -1.0, std::nan(""), 1e9}) {
-        EXPECT_THROW(draw_arrows(grey, flow, 4, wrong), core::InvalidArgument) << wrong;
-    }
-    EXPECT_THAT(error_of([&] { draw_arrows(grey.slice(1, 0, 9), flow, 4); }),
-                HasSubstr("image of 16x9 pixels, flow of 16x16"));
 }
 
 TEST(ErrorMap, IsTheEndPointErrorInColours) {

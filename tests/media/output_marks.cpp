@@ -26,7 +26,7 @@ TEST(OutputMark, IsInPicturesOfEveryFormatAndHarmsNone) {
     const TemporaryFolder folder;
     for (const bool grey : {false, true}) {
         Picture picture(40, 30, {200, 200, 200});
-        if (!grey) picture.fill(0, 0, 40, 30, {200, 100, 50});
+        if (!grey) picture = Picture(40, 30, {200, 100, 50});
         for (const std::string extension : formats) {
             const auto file = folder / ("a" + extension);
             write_picture(file, picture);

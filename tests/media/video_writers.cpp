@@ -28,7 +28,9 @@ Colour right(int frame) {
 
 Picture halves(int width, int height, int frame) {
     Picture picture(width, height, left);
-    picture.fill(width / 2, 0, width, height, right(frame));
+    for (int y = 0; y < height; ++y) {
+        for (int x = width / 2; x < width; ++x) picture.at(x, y) = right(frame);
+    }
     return picture;
 }
 
@@ -92,7 +94,7 @@ TEST(VideoWriter, LosslessGreyKeepsBlackAndWhiteAsTheyAre) {
             Picture picture(width, height, Colour{0, 0, 0});
             for (int y = 0; y < height; ++y) {
                 for (int x = 0; x < width; ++x) {
-                    if (is_white(i, y, x)) picture.fill(x, y, 1, 1, Colour{255, 255, 255});
+                    if (is_white(i, y, x)) picture.at(x, y) = {255, 255, 255};
                 }
             }
             writer.write(picture);

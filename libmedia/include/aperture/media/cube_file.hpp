@@ -45,7 +45,8 @@ struct CubeRequest {
 /// A cube's metadata, in the canonical order [channel][pulse or doppler][range].
 struct RadarCube {
     std::filesystem::path path;
-    std::string dataset;  ///< path inside the file: "/cube"
+    bool is_numpy = false;  ///< a NumPy file, else HDF5
+    std::string dataset;    ///< path inside the file: "/cube"
     core::index_t channels = 0;
     core::index_t pulses = 0;  ///< Doppler bins if `domain` is doppler
     core::index_t range_cells = 0;

@@ -24,14 +24,6 @@ double largest_motion(core::View<const float, 3, core::Host> flow);
 /// black; with a `max_motion` of 0, known pixels at rest are white.
 Picture draw_flow(core::View<const float, 3, core::Host> flow, double max_motion);
 
-/// Arrows over the image, which is darkened and grey: one from the centre of every tile of
-/// `spacing` x `spacing` pixels with a centre that is inside the picture and known. Arrows are
-/// `scale` (> 0, up to 1e6) times the motion, in the colours of the wheel with full saturation at
-/// the flow's largest motion. `image` is [channel][row][column] in 0..255 with 1 or 3 channels, any
-/// strides.
-Picture draw_arrows(core::View<const float, 3, core::Host> image,
-                    core::View<const float, 3, core::Host> flow, int spacing, double scale = 1);
-
 /// The end-point error |flow - truth| of every pixel as a colour of `colour_at`; errors of
 /// `max_error` (pixels, > 0) or more get its bright end, as do pixels with known truth and unknown
 /// flow. Black where the truth is unknown.

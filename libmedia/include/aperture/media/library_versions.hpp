@@ -6,7 +6,7 @@
 
 namespace aperture::media {
 
-/// The libraries that read and write files, "HDF5 1.10.8, OpenCV 4.6.0".
+/// The libraries that read and write files, "HDF5 1.10.8, Cairo 1.16.0, OpenCV 4.6.0".
 std::string library_versions();
 
 }  // namespace aperture::media

@@ -33,22 +33,7 @@ struct Picture {
     }
     /// Blends `colour` over the pixel with `opacity` in [0,1]; ignores pixels outside the picture.
     void blend(int x, int y, Colour colour, float opacity);
-    /// Fills columns [x, x+columns) of rows [y, y+rows); the part outside the picture is ignored.
-    void fill(int x, int y, int columns, int rows, Colour colour);
-    /// An anti-aliased straight line with round ends (pixels); nothing if an end is not finite.
-    void line(float x0, float y0, float x1, float y1, float line_width, Colour colour);
-    /// An anti-aliased circle line around the centre (pixels).
-    void ring(float x, float y, float radius, float line_width, Colour colour);
 };
-
-/// Position of the given point on the text.
-enum class Anchor { left, centre, right };
-
-/// Draws one line of text with capital letters of `height` pixels, its middle line at `y`. `upward`
-/// rotates it to read from bottom to top, its middle line at `x`. Draws nothing in a build without
-/// OpenCV.
-void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
-               Anchor anchor = Anchor::left, bool upward = false);
 
 /// The name of a written picture: `target`; in a build without OpenCV, with the extension .ppm
 /// unless it is .ppm or .pgm.

@@ -10,7 +10,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/view.hpp"
-#include "aperture/media/picture.hpp"
+#include "aperture/media/figure.hpp"
 
 namespace aperture::media {
 
@@ -27,6 +27,13 @@ struct Marker {
     double y = 0;
 };
 
+/// The values at the ends of a colour bar, and what they are: "power (dB)".
+struct ColourScale {
+    double low = 0;
+    double high = 0;
+    std::string label{};
+};
+
 /// One panel of a plot. `values` is [y][x]; row 0 is drawn at the bottom. NaN is hatched, -inf is
 /// drawn like the lowest value.
 struct HeatMap {
@@ -35,37 +42,32 @@ struct HeatMap {
     Axis y;
     std::string title;
     std::vector<Marker> markers{};
-    bool square_cells = false;  ///< otherwise cells are stretched to fill the panel
-};
-
-/// The values at the ends of the colour bar, and its label.
-struct ColourScale {
-    double low = 0;
-    double high = 0;
-    std::string unit = "dB";
+    bool square_cells = false;           ///< otherwise cells are stretched to fill the panel
+    std::optional<ColourScale> scale{};  ///< of this panel alone, with a colour bar of its own
 };
 
 /// 10 log10 |z|^2, -inf for zero; `map` may have any strides.
 core::Array<float, 2> decibels(core::View<const std::complex<float>, 2, core::Host> map);
 
-/// One scale for all panels, in dB: from the largest value down to the 5th percentile, at least 1
-/// dB and at most 60 dB. Ignores values that are not finite; [-1, 0] dB if there are no others.
-ColourScale common_range(std::span<const HeatMap> panels);
+/// One scale for maps in dB: from the largest value down to the 5th percentile, at least 1 dB and
+/// at most 60 dB. Ignores values that are not finite; [-1, 0] dB if there are no others.
+ColourScale common_range(std::span<const HeatMap> panels, const std::string& label);
 
 /// Colour at `position` of the colour bar, clamped to [0,1]. A path through OKLab (B. Ottosson,
 /// 2020) with lightness linear in position: equal steps look equal and stay in order in grey.
 Colour colour_at(double position);
 
-/// Draws the panels side by side with one colour scale (`scale`, else `common_range`). A cell is a
-/// whole number of pixels. Maps with more cells than a panel has pixels are reduced by the maximum,
-/// so that a single bright cell stays visible. Text requires a build with OpenCV.
-Picture plot(std::span<const HeatMap> panels, std::optional<ColourScale> scale = std::nullopt);
+/// Draws the panels side by side, those without a scale of their own with `scale` and one colour
+/// bar. A cell is a whole number of pixels. Maps with more cells than a panel has pixels are
+/// reduced by the maximum, so that a single bright cell stays visible.
+Figure plot(std::span<const HeatMap> panels, const ColourScale& scale = {});
 
 /// The ticks of an axis from `first` to `last` (in either direction): multiples of 1, 2 or 5 times
 /// a power of ten, at most `most` of them, at least one.
 std::vector<double> ticks(double first, double last, int most);
 
-/// One line of a plot, through (x[i], y[i]), interrupted where y is not positive and finite.
+/// One line of a plot, through (x[i], y[i]), interrupted where y is not finite (logarithmic: and
+/// positive).
 struct Curve {
     std::string label;
     std::vector<double> x;
@@ -77,12 +79,14 @@ struct CurvePlot {
     std::string x_label;
     std::string y_label;
     std::vector<Curve> curves;
+    bool logarithmic = true;         ///< y over whole decades; otherwise linear, as in dB
+    double lowest = -1e300;          ///< where a linear y axis ends at the latest
+    std::vector<double> marked_x{};  ///< vertical lines
 };
 
 /// Draws the curves in distinct colours and dashes, with a legend if there are two or more. x is
-/// linear from minimum to maximum, y logarithmic over the required decades. Text requires a build
-/// with OpenCV. Throws core::InvalidArgument for a curve with different numbers of x and y or with
-/// an x that is not finite.
-Picture plot(const CurvePlot& plot);
+/// linear from minimum to maximum. Throws core::InvalidArgument for a curve with different numbers
+/// of x and y or with an x that is not finite.
+Figure plot(const CurvePlot& plot);
 
 }  // namespace aperture::media

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/media/atomic_file.hpp"
+#include "apps/stap/findings.hpp"
+
+namespace aperture::apps {
+
+/// Draws the requested figures of one CPI and adds them to `outputs`. Warns of Doppler bins that
+/// they lack.
+void add_figures(core::Cpu& cpu, const StapOptions& options, const Configuration& setup,
+                 stap::CubeView<core::Host> cube, const ResultArrays& results,
+                 const Findings& findings, Console& console, media::OutputSet& outputs);
+
+}  // namespace aperture::apps
