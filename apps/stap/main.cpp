@@ -24,118 +24,133 @@ core::index_t count_non_finite(const core::Array<stap::cfloat, 3>& cube, int thr
     return count;
 }
 
-void read_cube(const StapOptions& options, media::CubeReader& reader, core::index_t cpi,
-               int threads, Console& console, core::Array<stap::cfloat, 3>& cube) {
-    const media::RadarCube& info = reader.info();
-    const std::string which = info.has_cpi_axis ? core::text("CPI ", cpi, ", ") : std::string();
-    console.phase(core::text("reading ", which, options.cube.path.string()));
-    reader.read(cube, cpi);
-    const core::index_t bad = count_non_finite(cube, threads);
-    console.done();
-    if (bad == 0) return;
-    const core::index_t first =
-        std::find_if_not(cube.begin(), cube.end(), is_finite) - cube.begin();
-    const auto [channels, pulses, range_cells] = cube.extent();
-    const std::string found = core::text(
-        options.cube.path.string(), ": ", bad, " samples are NaN or infinite, the first at ", which,
-        "channel ", first / range_cells / pulses, ", pulse ", first / range_cells % pulses,
-        ", range cell ", first % range_cells);
-    core::expects(options.allow_nan, found, " (--allow-nan processes them anyway)");
-    console.note(found);
-}
-
-/// What the CPIs have given so far.
-struct Progress {
-    std::vector<RunTimes> times;  ///< with the stages of the host
-    double total_ms = 0;
-    FactorisationHealth health;
-    std::vector<Findings> findings;
-};
-
-/// Reads a CPI, runs the pipeline on it and writes its results.
+/// Processes the CPIs of a cube on `executor` one by one, and writes the requested outputs.
 template <class Executor>
-void process_cpi(Executor& executor, core::Cpu& cpu, const StapOptions& options,
-                 media::CubeReader& reader, const Configuration& setup, core::index_t cpi,
-                 core::Array<stap::cfloat, 3>& cube, ResultArrays& results, ResultOutput& output,
-                 media::OutputSet& figures, Progress& progress, Console& console) {
-    core::Stopwatch watch;
-    read_cube(options, reader, cpi, cpu.threads(), console, cube);
-    const double read_ms = watch.ms();
-    RunTimes times =
-        run_on(executor, setup, options.save, cube, results, options.common.repeat, console);
-    const double run_ms = times.compute_ms + times.transfer_ms;
-    progress.health.add(factorisation_health(setup.problem, results), cpi);
+class CubeRun {
+  public:
+    CubeRun(Executor& executor, core::Cpu& cpu, const StapOptions& options,
+            media::CubeReader& reader, const Configuration& setup, Console& console)
+        : executor_(executor),
+          cpu_(cpu),
+          options_(options),
+          reader_(reader),
+          info_(reader.info()),
+          setup_(setup),
+          console_(console),
+          file_(options.common.out),
+          output_(file_, options, info_, setup),
+          cube_(info_.shape()),
+          results_(setup.problem, options.save) {}
 
-    watch.reset();
-    progress.findings.push_back(find_targets(cpu, setup, options.pfa, cube, results));
-    const double detect_ms = watch.ms();
-    watch.reset();
-    if (cpi == 0) {
-        add_figures(cpu, options, setup, cube, results, progress.findings.front(), console,
-                    figures);
-    }
-    console.phase("writing " + options.common.out.string());
-    output.write(cpi, results);
-    console.done();
-    const double write_ms = watch.ms();
-
-    times.stages.insert(times.stages.begin(), {"read", read_ms, 0, 0});
-    if (options.parameters.detector != stap::Detector::none) times.add_stage("detect", detect_ms);
-    times.add_stage("write", write_ms);
-    progress.times.push_back(times);
-    progress.total_ms += read_ms + run_ms + detect_ms + write_ms;
-}
-
-/// Processes all CPIs on `executor` and writes the requested outputs. `read_ms` and `start_ms`:
-/// times before, to read the metadata and to start the device.
-template <class Executor>
-void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
-             media::CubeReader& reader, const Configuration& setup, std::optional<Truth> truth,
-             double read_ms, double start_ms, Console& console) {
-    const media::RadarCube& info = reader.info();
-    media::ResultFile file(options.common.out);
-    ResultOutput output(file, options, info, setup);
-    media::OutputSet outputs;
-    core::Array<stap::cfloat, 3> cube(info.shape());
-    ResultArrays results(setup.problem, options.save);
-    Progress progress;
-    const core::Stopwatch all;
-    for (core::index_t cpi = 0; cpi < info.cpis; ++cpi) {
-        process_cpi(executor, cpu, options, reader, setup, cpi, cube, results, output, outputs,
-                    progress, console);
-        if (info.cpis > 1) {
-            console.progress(progress_text("CPI", cpi + 1, info.cpis, all.seconds()));
+    /// `read_ms` and `start_ms`: times before, to read the metadata and to start the device.
+    void run(std::optional<Truth> truth, double read_ms, double start_ms) {
+        const core::Stopwatch all;
+        for (core::index_t cpi = 0; cpi < info_.cpis; ++cpi) {
+            process(cpi);
+            if (info_.cpis == 1) continue;
+            console_.progress(progress_text("CPI", cpi + 1, info_.cpis, all.seconds()));
         }
-    }
-    report_health(options.cube.path, setup.problem, progress.health, console);
-    if (info.cpis > 1 && options.figures.any()) console.note("the figures show CPI 0");
-    if (truth) {
-        truth->score = stap::score_detections(progress.findings.front().detections, truth->targets,
-                                              setup.problem.doppler_bins);
+        report_health(options_.cube.path, setup_.problem, health_, console_);
+        if (info_.cpis > 1 && options_.figures.any()) console_.note("the figures show CPI 0");
+        if (truth) {
+            truth->score = stap::score_detections(findings_.front().detections, truth->targets,
+                                                  setup_.problem.doppler_bins);
+        }
+        finish(truth, read_ms, start_ms);
     }
 
-    core::Stopwatch watch;
-    const ReportValues values = result_values(setup.problem, progress.health, progress.findings);
-    output.write_tables(progress.findings, values);
-    outputs.add(file.finish());
-    console.done();
+  private:
+    void process(core::index_t cpi) {
+        core::Stopwatch watch;
+        read(cpi);
+        const double read_ms = watch.ms();
+        RunTimes times = run_on(executor_, setup_, options_.save, cube_, results_,
+                                options_.common.repeat, console_);
+        total_ms_ += read_ms + times.compute_ms + times.transfer_ms;
+        times.stages.insert(times.stages.begin(), {"read", read_ms, 0, 0});
+        health_.add(factorisation_health(setup_.problem, results_), cpi);
 
-    Report report = begin_report(executor, options, median_times(progress.times),
-                                 describe(options, info, setup));
-    report.total_ms = progress.total_ms;
-    report.times.stages.front().ms += read_ms;
-    report.total_ms += read_ms;
-    if (is_gpu<Executor>) report.add_first_stage("start device", start_ms);
-    report.add_stage("write", watch.ms());
-    report.results = values;
-    if (truth) {
-        report.accuracy = accuracy_values(*truth);
-        report.targets = target_values(*truth, options.fftshift, setup.problem.doppler_bins);
+        watch.reset();
+        findings_.push_back(find_targets(cpu_, setup_, options_.pfa, cube_, results_));
+        const double detect_ms = watch.ms();
+        watch.reset();
+        if (cpi == 0) {
+            add_figures(cpu_, options_, setup_, cube_, results_, findings_.front(), console_,
+                        outputs_);
+        }
+        console_.phase("writing " + options_.common.out.string());
+        output_.write(cpi, results_);
+        console_.done();
+        const double write_ms = watch.ms();
+        total_ms_ += detect_ms + write_ms;
+        if (options_.parameters.detector != stap::Detector::none) {
+            times.add_stage("detect", detect_ms);
+        }
+        times.add_stage("write", write_ms);
+        times_.push_back(times);
     }
-    commit_outputs(
-        options.common, report, console, outputs,
-        summary(options, info, setup, report, progress.health, progress.findings, truth));
-}
+
+    void read(core::index_t cpi) {
+        const std::string which =
+            info_.has_cpi_axis ? core::text("CPI ", cpi, ", ") : std::string();
+        console_.phase(core::text("reading ", which, options_.cube.path.string()));
+        reader_.read(cube_, cpi);
+        const core::index_t bad = count_non_finite(cube_, cpu_.threads());
+        console_.done();
+        if (bad == 0) return;
+        const core::index_t first =
+            std::find_if_not(cube_.begin(), cube_.end(), is_finite) - cube_.begin();
+        const auto [channels, pulses, range_cells] = cube_.extent();
+        const std::string found = core::text(
+            options_.cube.path.string(), ": ", bad, " samples are NaN or infinite, the first at ",
+            which, "channel ", first / range_cells / pulses, ", pulse ",
+            first / range_cells % pulses, ", range cell ", first % range_cells);
+        core::expects(options_.allow_nan, found, " (--allow-nan processes them anyway)");
+        console_.note(found);
+    }
+
+    void finish(const std::optional<Truth>& truth, double read_ms, double start_ms) {
+        core::Stopwatch watch;
+        const ReportValues values = result_values(setup_.problem, health_, findings_);
+        output_.write_tables(findings_, values);
+        outputs_.add(file_.finish());
+
+        Report report = begin_report(executor_, options_, median_times(times_),
+                                     describe(options_, info_, setup_));
+        report.total_ms = total_ms_;
+        report.add_stage("read", read_ms);
+        if (is_gpu<Executor>) {
+            report.total_ms += start_ms;
+            report.times.stages.insert(report.times.stages.begin() + 1,
+                                       {"start device", start_ms, 0, 0});
+        }
+        report.add_stage("write", watch.ms());
+        report.results = values;
+        if (truth) {
+            report.accuracy = accuracy_values(*truth);
+            report.targets = target_values(*truth, options_.fftshift, setup_.problem.doppler_bins);
+        }
+        commit_outputs(options_.common, report, console_, outputs_,
+                       summary(options_, info_, setup_, report, health_, findings_, truth));
+    }
+
+    Executor& executor_;
+    core::Cpu& cpu_;
+    const StapOptions& options_;
+    media::CubeReader& reader_;
+    const media::RadarCube& info_;
+    const Configuration& setup_;
+    Console& console_;
+    media::ResultFile file_;
+    ResultOutput output_;
+    media::OutputSet outputs_;
+    core::Array<stap::cfloat, 3> cube_;
+    ResultArrays results_;
+    std::vector<RunTimes> times_;  ///< of each CPI, with the stages of the host
+    double total_ms_ = 0;
+    FactorisationHealth health_;
+    std::vector<Findings> findings_;  ///< of each CPI
+};
 
 void run(const StapOptions& options, core::Cpu& cpu, Console& console) {
     core::Stopwatch watch;
@@ -146,7 +161,8 @@ void run(const StapOptions& options, core::Cpu& cpu, Console& console) {
     const double read_ms = watch.ms();
     watch.reset();
     with_executor(options.common.device, cpu, console, [&](auto& executor) {
-        process(executor, cpu, options, reader, setup, truth, read_ms, watch.ms(), console);
+        const double start_ms = watch.ms();
+        CubeRun(executor, cpu, options, reader, setup, console).run(truth, read_ms, start_ms);
     });
 }
 
