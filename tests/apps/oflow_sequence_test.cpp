@@ -148,6 +148,13 @@ TEST_F(OflowSequence, DrawsAllPicturesOnOneScale) {
     }
 }
 
+TEST_F(OflowSequence, DrawsArrowsForEachPair) {
+    if (!have_figures) GTEST_SKIP() << "built without Cairo";
+    write_frames(3);
+    ASSERT_EQ(run({folder_ / "frames", "--no-picture", "--arrows", folder_ / "arrows"}).status, 0);
+    EXPECT_THAT(folder_.entries("arrows"), ElementsAre("000000.png", "000001.png"));
+}
+
 TEST_F(OflowSequence, WritesAFileOfEachKindForEachPair) {
     write_frames(3);
     const Outcome outcome =
