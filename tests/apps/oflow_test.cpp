@@ -42,7 +42,8 @@ TEST_F(Oflow, AloneWritesBesideTheFirstImageAndPrintsASummary) {
                                   HasSubstr("warp"), HasSubstr("derivatives"), HasSubstr("solve"),
                                   HasSubstr("median"), HasSubstr("write")),
                             AllOf(StartsWith("compute"), HasSubstr("Mpixel/s")),
-                            AllOf(StartsWith("motion"), HasSubstr("full saturation at")),
+                            AllOf(StartsWith("motion"),
+                                  HasSubstr(have_figures ? "full saturation at" : "largest")),
                             AllOf(StartsWith("result"), HasSubstr("a.flo"))));
     const auto flow = media::read_flow(folder_ / "a.flo");
     EXPECT_EQ(flow.extent(), (core::Extents<3>{2, 72, 96}));

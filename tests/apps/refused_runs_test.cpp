@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"out_is_the_input", "oflow", joined(frames, {"--warped", "FOLDER/V/../V"}),
                 "cannot write: the folder contains the input frames"},
         Refusal{"two_folders_of_one_name", "oflow",
-                joined(frames, {"--warped", "FOLDER/x", "--arrows", "FOLDER/x/"}),
+                joined(frames, {"--warped", "FOLDER/x", "--consistency", "FOLDER/x/"}),
                 "x: used for two outputs"},
         Refusal{"report_is_a_frame", "oflow", joined(frames, {"--report", "FOLDER/V/1.pgm"}),
                 "1.pgm: cannot write: it is the input"},
