@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -36,6 +38,11 @@ struct Configuration {
     /// Range in metres if the length of a cell is known, else in cells.
     double range(double cell) const { return range_start_m + range_bin_m.value_or(1) * cell; }
     const char* range_units() const { return range_bin_m ? "m" : "cells"; }
+    /// Decimals that show a tenth of a cell.
+    int range_decimals() const {
+        const double digits = 1 - std::floor(std::log10(range_bin_m.value_or(1)));
+        return static_cast<int>(std::clamp(digits, 0.0, 9.0));
+    }
 };
 
 /// A flag overrides an attribute, which overrides the default. Defaults adapt to the cube (a

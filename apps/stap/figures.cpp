@@ -40,10 +40,10 @@ struct Place {
 /// The vector whose azimuth is nearest to `azimuth`, of the elevation of `vector`.
 int nearest_vector(const Configuration& setup, double azimuth, int vector) {
     const int row = vector - vector % setup.grid.row_length;
-    const auto farther = [&](double a, double b) {
+    const auto nearer = [&](double a, double b) {
         return std::abs(a - azimuth) < std::abs(b - azimuth);
     };
-    const auto nearest = std::min_element(setup.azimuths.begin(), setup.azimuths.end(), farther);
+    const auto nearest = std::min_element(setup.azimuths.begin(), setup.azimuths.end(), nearer);
     return row + static_cast<int>(nearest - setup.azimuths.begin());
 }
 
@@ -83,7 +83,7 @@ std::string direction_text(const Configuration& setup, int vector) {
 std::string range_text(const Configuration& setup, index_t cell) {
     if (!setup.range_bin_m) return text("range cell ", cell);
     std::ostringstream words;
-    words << "range " << std::fixed << std::setprecision(0)
+    words << "range " << std::fixed << std::setprecision(setup.range_decimals())
           << setup.range(static_cast<double>(cell)) << " m";
     return words.str();
 }
@@ -241,11 +241,17 @@ media::Figure draw_angle_doppler(const Configuration& setup,
 }
 
 media::Figure draw_pattern(core::Cpu& cpu, const Configuration& setup, stap::CubeView<Host> cube,
-                           const core::Array<cfloat, 2>& vectors, const Place& place) {
+                           const core::Array<cfloat, 2>& vectors, const Place& place,
+                           Console& console) {
     const stap::Problem& problem = setup.problem;
     const core::View<const cfloat, 1, Host> look = vectors.view()[pattern_azimuths];
     const std::vector<double> adapted = stap::adapted_pattern(cpu, problem, cube, place.range_cell,
                                                               place.doppler_bin, look, vectors);
+    if (std::isnan(adapted.back())) {
+        console.warn(text("the pattern of ", range_text(setup, place.range_cell), ", ",
+                          doppler_text(setup, place.doppler_bin),
+                          " lacks the adapted curve: its covariance cannot be trusted"));
+    }
     media::Curve after{"adapted", {}, {}};
     media::Curve before{"not adapted", {}, {}};
     double norm = 0;
@@ -326,7 +332,9 @@ void add_figures(core::Cpu& cpu, const StapOptions& options, const Configuration
     }
     if (!figures.angle_doppler && !figures.pattern && !figures.sinr) return;
     const core::Array<cfloat, 2> vectors = vectors_for(setup, place);
-    if (figures.pattern) add(*figures.pattern, draw_pattern(cpu, setup, cube, vectors, place));
+    if (figures.pattern) {
+        add(*figures.pattern, draw_pattern(cpu, setup, cube, vectors, place, console));
+    }
     if (!figures.angle_doppler && !figures.sinr) return;
     const auto spectra =
         stap::interference_spectra(cpu, setup.problem, cube, place.range_cell, vectors);

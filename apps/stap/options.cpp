@@ -137,8 +137,7 @@ void check_figures(const CommandLine& line, const FigureOptions& figures) {
                                        {"--plot-sinr", figures.sinr}}) {
         if (file) expects_figure_name(option, *file);
     }
-    line.needs("--plot-azimuth", "--plot, --plot-pattern or --plot-sinr",
-               figures.maps || figures.pattern || figures.sinr || figures.angle_doppler);
+    line.needs("--plot-azimuth", "a figure (--plot, --plot-pattern, ...)", figures.any());
     line.needs("--plot-doppler", "--plot-pattern or --plot-angle-doppler",
                figures.pattern || figures.angle_doppler);
     line.needs("--plot-range", "--plot-angle-doppler, --plot-pattern or --plot-sinr",

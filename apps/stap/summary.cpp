@@ -88,12 +88,9 @@ Counts count(const std::vector<Findings>& findings) {
 
 void describe_position(std::ostringstream& line, const Configuration& setup,
                        const stap::EstimatedTarget& target) {
-    line << std::fixed << std::setprecision(1);
-    if (setup.range_bin_m) {
-        line << "range " << setup.range(target.range_cell) << " m";
-    } else {
-        line << "range cell " << target.range_cell;
-    }
+    line << std::fixed << std::setprecision(setup.range_decimals())
+         << (setup.range_bin_m ? "range " : "range cell ") << setup.range(target.range_cell)
+         << (setup.range_bin_m ? " m" : "");
     line << ", Doppler " << std::setprecision(setup.prf_hz ? 1 : 3) << setup.doppler(target.doppler)
          << ' ' << setup.doppler_units() << std::setprecision(1);
     if (setup.has_directions()) {

@@ -92,12 +92,16 @@ TEST_F(StapFigures, WarnOfBinsThatTheyLack) {
     const Outcome outcome = run({"--device", "cpu", "--loading", "1e-30", "--training-block", "8",
                                  "--plot-sinr", figure("s.svg")});
     EXPECT_THAT(outcome.error, HasSubstr("the figures of range cell 60 lack 16 of 16"));
+    EXPECT_THAT(run({"--device", "cpu", "--loading", "1e-30", "--training-block", "8",
+                     "--plot-pattern", figure("p.svg")})
+                    .error,
+                HasSubstr("lacks the adapted curve"));
 }
 
 TEST_F(StapFigures, AreRefusedWithAReason) {
     EXPECT_THAT(refusal({"--plot", figure("m.jpg")}),
                 HasSubstr("m.jpg: expected a name that ends in .png, .pdf or .svg"));
-    EXPECT_THAT(refusal({"--plot-azimuth", "3"}), HasSubstr("--plot-azimuth requires --plot"));
+    EXPECT_THAT(refusal({"--plot-azimuth", "3"}), HasSubstr("--plot-azimuth requires a figure"));
     EXPECT_THAT(refusal({"--plot", figure("m.png"), "--plot-range", "3"}),
                 HasSubstr("--plot-range requires --plot-angle-doppler"));
     EXPECT_THAT(refusal({"--plot-sinr", figure("s.png"), "--plot-range", "120"}),
