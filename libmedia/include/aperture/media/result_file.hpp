@@ -23,7 +23,7 @@ struct Column {
     std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<float>,
                  std::vector<std::string>>
         values;
-    std::string units = "";  ///< "Hz", "degrees"; empty if it has none
+    std::string units{};  ///< "Hz", "degrees"; empty if it has none
 };
 
 namespace detail {
