@@ -42,7 +42,7 @@ std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCu
     if (options.truth) {
         core::expects(!several, options.truth->string(), ": the cube has ", cube.cpis,
                       " CPIs; --truth requires one");
-        const auto truth = read_targets(*options.truth, cube);
+        auto truth = read_targets(*options.truth, cube);
         core::expects(truth.has_value(), options.truth->string(), ": no dataset /truth");
         return truth;
     }

@@ -109,7 +109,8 @@ void draw_rows(Figure& figure, const Plane& plane) {
         draw_tick_left(figure, area, y, words);
     };
     if (plane.logarithmic) {
-        for (double decade = plane.y.low; decade <= plane.y.high; ++decade) {
+        const auto highest = static_cast<int>(plane.y.high);
+        for (auto decade = static_cast<int>(plane.y.low); decade <= highest; ++decade) {
             draw(decade, core::text("1e", decade));
         }
         return;

@@ -14,6 +14,7 @@
 
 // A damaged header may make HDF5 allocate terabytes. HDF5 handles the failure, so AddressSanitizer
 // must not abort.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
