@@ -17,12 +17,15 @@ using core::Host;
 
 /// Columns transformed together: 64 bytes of a row.
 constexpr index_t columns_at_once = 8;
+/// Pairs of rows transformed together.
+constexpr index_t pairs_at_once = 8;
 /// Maximum number of bands of rows of the spectrum; one thread sums the powers of a band.
 constexpr index_t max_bands = 64;
 
 Shape checked(Shape image) {
     core::expects(image.rows >= 1 && image.columns >= 1 && image.rows <= INT_MAX,
                   "spectrum of an image of ", image.rows, " x ", image.columns, " pixels");
+    core::expects(image.columns <= INT_MAX / pairs_at_once, image.columns, " columns are too many");
     return image;
 }
 
@@ -34,7 +37,7 @@ index_t pitch_of(index_t columns) { return (columns / 2 / columns_at_once + 1) *
 RadialSpectrum::RadialSpectrum(core::Cpu& cpu, Shape image)
     : cpu_(cpu),
       image_(checked(image)),
-      rows_(image.columns),
+      rows_(cpu, {static_cast<int>(image.columns), pairs_at_once, pairs_at_once, 1}),
       columns_(cpu, {static_cast<int>(image.rows), columns_at_once, pitch_of(image.columns), 1}),
       spectrum_({image.rows, pitch_of(image.columns)}) {
     std::fill(spectrum_.begin(), spectrum_.end(), 0.0F);
@@ -66,16 +69,43 @@ void RadialSpectrum::for_rings(index_t row, const Visit& visit) const {
     }
 }
 
+void RadialSpectrum::transform_rows(PlanesView<Host> planes, index_t plane, float mean,
+                                    index_t first, std::complex<float>* pairs) {
+    const auto [rows, columns] = image_;
+    // Two real sequences are one complex one, whose transform is separated afterwards.
+    const auto value = [&](index_t y, index_t x) {
+        return y < rows ? planes(plane, y, x) - mean : 0.0F;
+    };
+    for (index_t x = 0; x < columns; ++x) {
+        for (index_t pair = 0; pair < pairs_at_once; ++pair) {
+            const index_t y = first + 2 * pair;
+            pairs[x * pairs_at_once + pair] = {value(y, x), value(y + 1, x)};
+        }
+    }
+    rows_.run(pairs);
+    for (index_t pair = 0; pair < pairs_at_once; ++pair) {
+        const index_t y = first + 2 * pair;
+        if (y >= rows) return;
+        for (index_t l = 0; l <= columns / 2; ++l) {
+            const std::complex<float> z = pairs[l * pairs_at_once + pair];
+            const std::complex<float> mirrored =
+                std::conj(pairs[(columns - l) % columns * pairs_at_once + pair]);
+            const std::complex<float> difference = 0.5F * (z - mirrored);
+            spectrum_(y, l) = 0.5F * (z + mirrored);
+            if (y + 1 < rows) spectrum_(y + 1, l) = {difference.imag(), -difference.real()};
+        }
+    }
+}
+
 void RadialSpectrum::transform(PlanesView<Host> planes, index_t plane, double mean) {
-    const index_t columns = image_.columns;
-    const auto level = static_cast<float>(mean);
-    core::for_each_task(cpu_, image_.rows, static_cast<std::size_t>(columns) * sizeof(float),
-                        [&](index_t y, std::byte* scratch) {
-                            auto* const contrast = reinterpret_cast<float*>(scratch);
-                            for (index_t x = 0; x < columns; ++x) {
-                                contrast[x] = planes(plane, y, x) - level;
-                            }
-                            rows_.run(contrast, &spectrum_(y, 0));
+    constexpr index_t rows_at_once = 2 * pairs_at_once;
+    const std::size_t bytes =
+        static_cast<std::size_t>(image_.columns * pairs_at_once) * sizeof(std::complex<float>);
+    core::for_each_task(cpu_, (image_.rows + rows_at_once - 1) / rows_at_once, bytes,
+                        [&](index_t group, std::byte* scratch) {
+                            transform_rows(planes, plane, static_cast<float>(mean),
+                                           group * rows_at_once,
+                                           reinterpret_cast<std::complex<float>*>(scratch));
                         });
     core::for_each_task(
         cpu_, spectrum_.extent()[1] / columns_at_once, 0,

@@ -11,6 +11,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/error.hpp"
+#include "libsignal/cpu/any_length_fft.hpp"
 #include "tests/same_bytes.hpp"
 
 namespace aperture::signal {
@@ -68,27 +69,41 @@ INSTANTIATE_TEST_SUITE_P(Fft, FftLayouts,
                                          FftBatch{15, 4, 2, 30}, FftBatch{97, 3, 1, 100},
                                          FftBatch{256, 16, 16, 1}, FftBatch{1024, 2, 1, 1024}));
 
-TEST(RealFft, AgreesWithTheComplexOneOnAnyLength) {
-    Cpu cpu;
-    for (const int length : {1, 2, 3, 8, 15, 97, 256, 1009}) {
-        const Samples random = random_samples(length);
-        core::Array<float, 1> samples({length});
-        Samples expected({length});
-        for (index_t i = 0; i < length; ++i) expected(i) = samples(i) = random(i).real();
-        ForwardFft<Cpu>(cpu, {length, 1, 1, length}).run(expected.data());
-        Samples found({length / 2 + 1});
-        RealFft(length).run(samples.data(), found.data());
-        const float bound = 0x1p-20F * std::sqrt(static_cast<float>(length));
-        for (index_t k = 0; k <= length / 2; ++k) {
-            EXPECT_LT(std::abs(found(k) - expected(k)), bound) << length << ", " << k;
-            EXPECT_EQ(samples(k), random(k).real());
-        }
-    }
-    EXPECT_THROW(RealFft(0), core::InvalidArgument);
+/// Our own, whatever the build uses.
+class LaneFftLayouts : public testing::TestWithParam<FftBatch> {};
+
+TEST_P(LaneFftLayouts, AgreesWithTheSum) {
+    const FftBatch batch = GetParam();
+    const index_t samples = (batch.length - 1) * batch.stride + (batch.count - 1) * batch.distance;
+    const Samples before = random_samples(samples + 1);
+    Samples after = random_samples(samples + 1);
+    LaneFftBatch(batch).run(after.data());
+    // A convolution has three transforms, of more than twice the length.
+    const double bound = 0x1p-24 * 8 * (std::log2(batch.length) + 2);
+    for (index_t transform = 0; transform < batch.count; ++transform)
+        EXPECT_LT(error_of(batch, before, after, transform), bound) << "transform " << transform;
+}
+
+INSTANTIATE_TEST_SUITE_P(Fft, LaneFftLayouts,
+                         testing::Values(FftBatch{1, 3, 1, 1}, FftBatch{2, 1, 1, 2},
+                                         FftBatch{7, 1, 1, 7}, FftBatch{8, 5, 1, 8},
+                                         FftBatch{8, 16, 16, 1}, FftBatch{8, 37, 37, 1},
+                                         FftBatch{11, 20, 20, 1}, FftBatch{15, 4, 2, 30},
+                                         FftBatch{97, 3, 1, 100}, FftBatch{98, 16, 16, 1},
+                                         FftBatch{256, 16, 16, 1}, FftBatch{1009, 8, 8, 1},
+                                         FftBatch{1024, 2, 1, 1024}, FftBatch{1331, 17, 17, 1}));
+
+TEST(LaneFftBatch, LeavesWhatIsBetweenItsSamples) {
+    const FftBatch batch{15, 4, 2, 30};
+    Samples samples = random_samples(120);
+    const Samples before = random_samples(120);
+    LaneFftBatch(batch).run(samples.data());
+    for (index_t i = 1; i < 120; i += 2) EXPECT_EQ(samples(i), before(i)) << i;
 }
 
 TEST(Fft, EmptyBatchTouchesNothing) {
     Cpu cpu;
+    LaneFftBatch({16, 0, 1, 16}).run(nullptr);
     EXPECT_NO_THROW(ForwardFft<Cpu>(cpu, {16, 0, 1, 16}).run(nullptr));
 }
 
@@ -114,8 +129,10 @@ TEST(Fft, SeveralThreadsUseOnePlanAndPlanAtOnce) {
 TEST(Fft, ImpossibleBatchesAreRefused) {
     Cpu cpu;
     for (const FftBatch& batch : {FftBatch{0, 1, 1, 1}, FftBatch{8, -1, 1, 8}, FftBatch{8, 1, 0, 8},
-                                  FftBatch{8, 1, 1, -8}, FftBatch{8, index_t(1) << 40, 1, 8}})
+                                  FftBatch{8, 1, 1, -8}, FftBatch{8, index_t(1) << 40, 1, 8}}) {
         EXPECT_THROW(ForwardFft<Cpu>(cpu, batch), core::InvalidArgument);
+        EXPECT_THROW(LaneFftBatch{batch}, core::InvalidArgument);
+    }
 }
 
 }  // namespace

@@ -47,12 +47,14 @@ class RadialSpectrum {
     /// frequencies of a row that lie in a ring.
     template <class Visit>
     void for_rings(index_t row, const Visit& visit) const;
+    void transform_rows(PlanesView<core::Host> planes, index_t plane, float mean, index_t first,
+                        std::complex<float>* pairs);
     void transform(PlanesView<core::Host> planes, index_t plane, double mean);
     void add_powers(double at_zero);
 
     core::Cpu& cpu_;
     Shape image_;
-    signal::RealFft rows_;
+    signal::ForwardFft<core::Cpu> rows_;            ///< pairs of rows, a group of pairs
     signal::ForwardFft<core::Cpu> columns_;         ///< of a group of neighbours
     core::Array<std::complex<float>, 2> spectrum_;  ///< [row][column up to half], padded
     core::Array<double, 2> band_powers_;            ///< [band of rows][ring]

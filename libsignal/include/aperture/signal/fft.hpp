@@ -17,10 +17,11 @@ struct FftBatch {
     core::index_t distance = 0;  ///< elements between first samples of successive transforms
 };
 
-/// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (FFTW
-/// on core::Cpu, cuFFT on core::Gpu). A plan is created once and used many times; running it
-/// allocates nothing. Copies share the plan. FFTW plans are estimated, not measured, so that
-/// results are bitwise reproducible. The executor must outlive the plan.
+/// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (cuFFT
+/// on core::Gpu; FFTW on core::Cpu, or in a build with APERTURE_FFT=own our own). A plan is created
+/// once and used many times; running it allocates nothing, but for our own on a thread's first run.
+/// Copies share the plan. FFTW plans are estimated, not measured, so that results are bitwise
+/// reproducible. The executor must outlive the plan.
 template <class Executor>
 class ForwardFft {
   public:
@@ -34,23 +35,7 @@ class ForwardFft {
     void run(std::complex<float>* first) const;
 
   private:
-    std::shared_ptr<void> plan_;  ///< FFTW's or cuFFT's; none for an empty batch
-};
-
-/// Forward transforms of real sequences, X[k] = sum_p x[p] exp(-j 2 pi k p / length) for k = 0 ..
-/// length/2; the others are conjugates of these. CPUs only (FFTW), any length, with an estimated
-/// plan like ForwardFft's. Several threads may use one plan concurrently.
-class RealFft {
-  public:
-    /// Throws core::InvalidArgument for a length below 1 or above INT_MAX.
-    explicit RealFft(core::index_t length);
-
-    /// Transforms `length` samples, unchanged, to length/2 + 1 frequencies; both aligned to 64
-    /// bytes.
-    void run(const float* samples, std::complex<float>* frequencies) const;
-
-  private:
-    std::shared_ptr<void> plan_;  ///< FFTW's
+    std::shared_ptr<void> plan_;  ///< none for an empty batch of a library
 };
 
 }  // namespace aperture::signal

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/signal/fft.hpp"
-
 #include <fftw3.h>
 
 #include <climits>
 #include <mutex>
 
+#include "aperture/signal/fft.hpp"
 #include "libsignal/fft_lengths.hpp"
 
 namespace aperture::signal {
@@ -53,20 +52,5 @@ void ForwardFft<Executor>::run(std::complex<float>* first) const {
 }
 
 template class ForwardFft<core::Cpu>;
-
-RealFft::RealFft(core::index_t length) {
-    core::expects(length >= 1 && length <= INT_MAX, "FFT of length ", length, " is not possible");
-    alignas(64) float samples[16];
-    alignas(64) fftwf_complex frequencies[8];
-    const std::lock_guard lock(planner());
-    plan_ =
-        owned(fftwf_plan_dft_r2c_1d(static_cast<int>(length), samples, frequencies, FFTW_ESTIMATE));
-}
-
-void RealFft::run(const float* samples, std::complex<float>* frequencies) const {
-    // FFTW's signature allows it to change the samples; only plans with that flag do.
-    fftwf_execute_dft_r2c(static_cast<fftwf_plan>(plan_.get()), const_cast<float*>(samples),
-                          reinterpret_cast<fftwf_complex*>(frequencies));
-}
 
 }  // namespace aperture::signal
