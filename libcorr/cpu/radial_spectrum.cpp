@@ -71,7 +71,8 @@ void RadialSpectrum::for_rings(index_t row, const Visit& visit) const {
 
 void RadialSpectrum::transform_rows(PlanesView<Host> planes, index_t plane, float mean,
                                     index_t first, std::complex<float>* pairs) {
-    const auto [rows, columns] = image_;
+    const index_t rows = image_.rows;
+    const index_t columns = image_.columns;
     // Two real sequences are one complex one, whose transform is separated afterwards.
     const auto value = [&](index_t y, index_t x) {
         return y < rows ? planes(plane, y, x) - mean : 0.0F;

@@ -90,7 +90,9 @@ LaneFftBatch::LaneFftBatch(const FftBatch& batch)
     : batch_(batch), fft_((expects_possible(batch), batch.length)) {}
 
 void LaneFftBatch::run(std::complex<float>* first) const {
-    const auto [length, count, stride, distance] = batch_;
+    const index_t count = batch_.count;
+    const index_t stride = batch_.stride;
+    const index_t distance = batch_.distance;
     ComplexPack* const scratch = thread_scratch(fft_.scratch_packs());
     for (index_t t = 0; t < count; t += lanes<float>) {
         std::complex<float>* const group = first + t * distance;
