@@ -64,8 +64,9 @@ target_compile_options(aperture_options INTERFACE
     # g++ frees memory that it no longer needs from 128 MB on. Later, at 500 MB, that saves up to a
     # tenth of the time of compiling.
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>
-    # Options of g++ alone; the braces of nested tables.
-    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option -Wno-missing-braces -Wno-pass-failed>
+    # Options of g++ alone; the braces of nested tables; what clang 19 makes of some new processors.
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option -Wno-missing-braces -Wno-pass-failed
+                                           -Wno-invalid-feature-combination>
     $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra --extended-lambda
                                --expt-relaxed-constexpr --diag-suppress=20012>)
 if(APERTURE_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
