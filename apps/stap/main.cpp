@@ -64,8 +64,8 @@ class CubeRun {
         core::Stopwatch watch;
         read(cpi);
         const double read_ms = watch.ms();
-        RunTimes times = run_on(executor_, setup_, options_.save, cube_, results_,
-                                options_.common.repeat, console_);
+        RunTimes times =
+            run_on(executor_, setup_, cube_, results_, options_.common.repeat, console_);
         total_ms_ += read_ms + times.compute_ms + times.transfer_ms;
         times.stages.insert(times.stages.begin(), {"read", read_ms, 0, 0});
         health_.add(factorisation_health(setup_.problem, results_), cpi);

@@ -168,13 +168,15 @@ void add_times(RunTimes& sum, const RunTimes& times) {
 }  // namespace
 
 template <class Executor>
-RunTimes run_on(Executor& executor, const Configuration& setup, const SavedResults& wanted,
-                stap::CubeView<Host> cube, ResultArrays& results, int repeat, Console& console) {
+RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<Host> cube,
+                ResultArrays& results, int repeat, Console& console) {
     const index_t vectors = setup.problem.steering_vectors;
     const index_t order = setup.problem.order;
     if (vectors <= stap::max_vectors_of_run) {
         return run_at_once(executor, setup.problem, setup.steering, cube, results, repeat, console);
     }
+    const SavedResults wanted{.covariance = results.covariance.size() > 0,
+                              .weights = results.weights.size() > 0};
     // Passes of nearly equal size: kernels are compiled for each size.
     const index_t passes = (vectors + vectors_of_pass - 1) / vectors_of_pass;
     RunTimes sum;
@@ -191,11 +193,11 @@ RunTimes run_on(Executor& executor, const Configuration& setup, const SavedResul
     return sum;
 }
 
-template RunTimes run_on(core::Cpu&, const Configuration&, const SavedResults&,
-                         stap::CubeView<Host>, ResultArrays&, int, Console&);
+template RunTimes run_on(core::Cpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,
+                         Console&);
 #if APERTURE_CUDA
-template RunTimes run_on(core::Gpu&, const Configuration&, const SavedResults&,
-                         stap::CubeView<Host>, ResultArrays&, int, Console&);
+template RunTimes run_on(core::Gpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,
+                         Console&);
 #endif
 
 }  // namespace aperture::apps

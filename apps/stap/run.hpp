@@ -27,11 +27,9 @@ struct ResultArrays {
 
 /// Runs the pipeline on a cube in host memory: `repeat` times after a warm-up, or once if `repeat`
 /// is 0. A cube that does not fit the GPU with its results is streamed in range pieces. More
-/// steering vectors than a pipeline takes are run in passes over parts of them. `wanted`: what
-/// `results` has room for.
+/// steering vectors than a pipeline takes are run in passes over parts of them.
 template <class Executor>
-RunTimes run_on(Executor& executor, const Configuration& setup, const SavedResults& wanted,
-                stap::CubeView<core::Host> cube, ResultArrays& results, int repeat,
-                Console& console);
+RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<core::Host> cube,
+                ResultArrays& results, int repeat, Console& console);
 
 }  // namespace aperture::apps

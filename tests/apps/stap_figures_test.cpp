@@ -68,6 +68,17 @@ TEST_F(StapFigures, LookAtTheStrongestTargetUnlessTold) {
     EXPECT_EQ(drawn({"--plot-doppler", "200"}), drawn({"--plot-doppler", "-600"}));
 }
 
+TEST_F(StapFigures, OfTheMapsShowTheStatisticOverItsThreshold) {
+    const auto map = [&](const std::vector<std::string>& flags) {
+        run(joined({"--device", "cpu", "--azimuth", "-60", "--plot", figure("m.svg")}, flags));
+        return read_bytes(figure("m.svg"));
+    };
+    const std::string strict = map({"--detector", "amf", "--pfa", "1e-12"});
+    EXPECT_NE(strict, map({"--detector", "amf", "--pfa", "1e-9"}));
+    EXPECT_NE(strict, map({}));
+    EXPECT_EQ(strict, map({"--detector", "amf", "--pfa", "1e-12", "--fftshift"}));
+}
+
 TEST_F(StapFigures, OfTheCubesOwnSteeringVectorsHaveNoAzimuth) {
     run({"--device", "cpu", "--azimuth", "5,25", "--save", "steering"});
     const auto steering = read_dataset<std::complex<float>>(result(), "/steering");

@@ -14,6 +14,7 @@
 #include "tests/stap/kernel_cases.hpp"
 #include "tests/stap/oracle.hpp"
 #include "tests/stap/owned_results.hpp"
+#include "tests/stap/problem_with_statistic.hpp"
 #include "tests/stap/random_input.hpp"
 
 namespace aperture::stap {
@@ -403,133 +404,14 @@ TEST(Targets, PositionInElevation) {
     EXPECT_NEAR(merged.targets[0].elevation_degrees, 14, 1);
 }
 
-/// A problem whose statistic a test sets.
-struct Made {
-    Problem problem;
-    DirectionGrid grid{uniform_line(2, 0.5), {}, 4};
-    core::Array<cfloat, 3> cube = random_normal<3>({2, 8, 30}, 1);
-    core::Array<cfloat, 2> steering;
-    OwnedResults results;
-    core::Cpu cpu{1};
-
-    static Problem made_problem() {
-        Parameters parameters;
-        parameters.temporal_taps = 1;
-        parameters.training_block = 10;
-        parameters.detector = Detector::amf;
-        return make_problem({2, 8, 30, Domain::doppler}, parameters, 12);
-    }
-    Made() : problem(made_problem()), results(problem) {
-        for (const double elevation : {-20.0, 0.0, 10.0})
-            for (const double azimuth : {-30.0, -10.0, 0.0, 20.0})
-                grid.directions.push_back({azimuth, elevation});
-        steering = steering_vectors(grid.elements, grid.directions, {1.0});
-        std::fill(results.attempt.begin(), results.attempt.end(), 0);
-        std::fill(results.statistic.begin(), results.statistic.end(), 1.0f);
-    }
-    /// The target of one detection, and of no neighbours.
-    EstimatedTarget target(int d, int k, index_t r) {
-        const auto merged = merge({{d, k, r, results.statistic(d, k, r), 1}});
-        EXPECT_EQ(merged.targets.size(), 1u);
-        return merged.targets.at(0);
-    }
-    MergedDetections merge(const std::vector<Detection>& detections) {
-        return merge_detections(cpu, problem, steering, grid, cube, results.views(), detections);
-    }
-};
-
-float power_of(double db) { return static_cast<float>(std::pow(10, db / 10)); }
-
-TEST(Interpolation, IsExactForParabolas) {
-    Made made;
-    // Peaks of 30 dB less the square of the distance to cell 12.3, bin 4.8, -4 degrees, 2 degrees.
-    const auto decibels = [&](int d, int k, index_t r) {
-        const Direction& at = made.grid.directions[std::size_t(d)];
-        return 30 - 8 * std::pow(double(r) - 12.3, 2) - 6 * std::pow(k - 4.8, 2) -
-               std::pow((at.azimuth_degrees + 4) / 5, 2) -
-               std::pow((at.elevation_degrees - 2) / 5, 2);
-    };
-    for (int d = 0; d < 12; ++d)
-        for (int k = 0; k < 8; ++k)
-            for (index_t r = 0; r < 30; ++r)
-                made.results.statistic(d, k, r) = power_of(decibels(d, k, r));
-    const EstimatedTarget target = made.target(6, 5, 12);
-    EXPECT_NEAR(target.range_cell, 12.3, 1e-5);
-    EXPECT_NEAR(target.doppler, 4.8 / 8 - 1, 1e-6);
-    EXPECT_NEAR(target.azimuth_degrees, -4, 1e-4);
-    EXPECT_NEAR(target.elevation_degrees, 2, 1e-4);
-    EXPECT_NEAR(target.statistic, 1000, 1e-2);
-    // From a cell beside the peak, it stays half way to the neighbour.
-    const EstimatedTarget beside = made.target(6, 5, 10);
-    EXPECT_EQ(beside.range_cell, 10.5);
-    EXPECT_EQ(made.target(6, 5, 15).range_cell, 14.5);
-    EXPECT_EQ(made.target(5, 5, 12).azimuth_degrees, -5);
-    // The last row has no neighbour.
-    EXPECT_EQ(made.target(10, 5, 12).elevation_degrees, 10);
-}
-
-TEST(Interpolation, WrapsInDopplerOnly) {
-    Made made;
-    auto& statistic = made.results.statistic;
-    statistic(5, 0, 0) = 100;
-    statistic(5, 7, 0) = 10;
-    statistic(5, 0, 29) = 50;
-    statistic(5, 4, 3) = 100;
-    statistic(5, 5, 3) = 10;
-    // 20 dB above one neighbour, 10 dB above the other: one sixth of a bin.
-    const EstimatedTarget first = made.target(5, 0, 0);
-    EXPECT_NEAR(first.doppler, -1.0 / 6 / 8, 1e-7);
-    EXPECT_EQ(first.range_cell, 0);
-    // Half a turn is the same to either side.
-    EXPECT_NEAR(made.target(5, 4, 3).doppler, (4 + 1.0 / 6) / 8 - 1, 1e-7);
-    EXPECT_EQ(made.target(5, 0, 29).range_cell, 29);
-}
-
-TEST(Interpolation, EndsWithTheRowOfAGrid) {
-    Made made;
-    auto& statistic = made.results.statistic;
-    statistic(7, 3, 9) = 100;  // the last azimuth of the second row
-    statistic(6, 3, 9) = 50;
-    statistic(8, 3, 9) = 90;  // the first of the third row
-    statistic(11, 3, 9) = 50;
-    const EstimatedTarget target = made.target(7, 3, 9);
-    EXPECT_EQ(target.azimuth_degrees, 20);
-    EXPECT_GT(target.elevation_degrees, 0);
-    statistic(1, 3, 9) = 100;
-    EXPECT_EQ(made.target(1, 3, 9).elevation_degrees, -20);
-    made.grid.row_length = 0;
-    made.grid.directions[8].azimuth_degrees = 30;
-    EXPECT_GT(made.target(7, 3, 9).azimuth_degrees, 21);
-    EXPECT_EQ(made.target(7, 3, 9).elevation_degrees, 0);
-}
-
-TEST(Interpolation, NeedsNeighboursAndAMaximum) {
-    for (const float neighbour : {0.0f, -1.0f, float(NAN), float(INFINITY)}) {
-        Made made;
-        made.grid = {};
-        made.results.statistic(5, 3, 9) = 100;
-        made.results.statistic(5, 3, 8) = 50;
-        made.results.statistic(5, 3, 10) = neighbour;
-        const EstimatedTarget target = made.target(5, 3, 9);
-        EXPECT_EQ(target.range_cell, 9) << neighbour;
-        EXPECT_NEAR(target.statistic, 100, 1e-9);
-    }
-    Made flat;
-    EXPECT_EQ(flat.target(5, 3, 9).range_cell, 9);
-    EXPECT_EQ(flat.target(5, 3, 9).doppler, 3.0 / 8);
-    flat.results.statistic(5, 3, 8) = 2;
-    flat.results.statistic(5, 3, 10) = 2;
-    EXPECT_EQ(flat.target(5, 3, 9).range_cell, 9);
-}
-
 TEST(Targets, OfNoDetectionsAreNone) {
-    Made made;
+    ProblemWithStatistic made;
     EXPECT_TRUE(made.merge({}).targets.empty());
     EXPECT_TRUE(made.merge({}).target_of.empty());
 }
 
 TEST(Targets, WithoutCovarianceAreTheirOwn) {
-    Made made;
+    ProblemWithStatistic made;
     // No energy in two bins: nothing to factor, nothing that a filter shows.
     for (index_t c = 0; c < 2; ++c)
         for (index_t r = 0; r < 30; ++r) made.cube(c, 2, r) = made.cube(c, 3, r) = 0;
@@ -541,7 +423,7 @@ TEST(Targets, WithoutCovarianceAreTheirOwn) {
 }
 
 TEST(Targets, FarInRangeAreTheirOwn) {
-    Made made;
+    ProblemWithStatistic made;
     // The same direction and bin, two cells apart, and between them.
     EXPECT_EQ(made.merge({{5, 3, 9, 9, 1}, {5, 3, 11, 8, 1}}).target_of, (std::vector<int>{0, 1}));
     EXPECT_EQ(made.merge({{5, 3, 9, 9, 1}, {5, 3, 10, 8, 1}, {5, 3, 8, 7, 1}}).target_of,
@@ -572,20 +454,20 @@ TEST(Targets, OfMoreThanOneRunAreThoseOfOne) {
 TEST(Targets, RefuseWhatDoesNotFit) {
     using Error = core::InvalidArgument;
     const std::vector<Detection> one{{5, 3, 9, 9, 1}};
-    const auto refuses = [&](void (*spoil)(Made&)) {
-        Made made;
+    const auto refuses = [&](void (*spoil)(ProblemWithStatistic&)) {
+        ProblemWithStatistic made;
         spoil(made);
         EXPECT_THROW(made.merge(one), Error);
     };
-    refuses([](Made& m) { m.problem.parameters.detector = Detector::none; });
-    refuses([](Made& m) { m.steering = random_normal<2>({12, 3}, 1); });
-    refuses([](Made& m) { m.grid.row_length = 5; });
-    refuses([](Made& m) { m.grid.directions.pop_back(); });
-    refuses([](Made& m) { m.grid.elements.pop_back(); });
-    refuses([](Made& m) { m.cube = random_normal<3>({2, 8, 29}, 1); });
-    refuses([](Made& m) { m.results.statistic.reshape({11, 8, 30}); });
-    refuses([](Made& m) { m.results.attempt.reshape({8, 2}); });
-    Made made;
+    refuses([](ProblemWithStatistic& m) { m.problem.parameters.detector = Detector::none; });
+    refuses([](ProblemWithStatistic& m) { m.steering = random_normal<2>({12, 3}, 1); });
+    refuses([](ProblemWithStatistic& m) { m.grid.row_length = 5; });
+    refuses([](ProblemWithStatistic& m) { m.grid.directions.pop_back(); });
+    refuses([](ProblemWithStatistic& m) { m.grid.elements.pop_back(); });
+    refuses([](ProblemWithStatistic& m) { m.cube = random_normal<3>({2, 8, 29}, 1); });
+    refuses([](ProblemWithStatistic& m) { m.results.statistic.reshape({11, 8, 30}); });
+    refuses([](ProblemWithStatistic& m) { m.results.attempt.reshape({8, 2}); });
+    ProblemWithStatistic made;
     for (const Detection& outside : {Detection{12, 0, 0, 1, 1}, Detection{-1, 0, 0, 1, 1},
                                      Detection{0, 8, 0, 1, 1}, Detection{0, 0, 30, 1, 1}})
         EXPECT_THROW(made.merge({outside}), Error);
