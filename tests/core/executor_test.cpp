@@ -32,6 +32,21 @@ TEST(Cpu, ScratchGrowsOnly) {
     EXPECT_EQ(host_allocations(), before + 1);
 }
 
+TEST(Cpu, CheckpointsRunTheirActionUntilItIsReplaced) {
+    Cpu cpu(1);
+    cpu.checkpoint();
+    int calls = 0;
+    cpu.set_checkpoint([&] { ++calls; });
+    cpu.checkpoint();
+    cpu.checkpoint();
+    EXPECT_EQ(calls, 2);
+    cpu.set_checkpoint([] { throw InvalidArgument("ended"); });
+    EXPECT_THROW(cpu.checkpoint(), InvalidArgument);
+    cpu.set_checkpoint({});
+    cpu.checkpoint();
+    EXPECT_EQ(calls, 2);
+}
+
 TEST(Gpu, StatusAgreesWithConstruction) {
 #if APERTURE_CUDA
     const GpuStatus status = gpu_status();

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aperture/core/array.hpp"
@@ -35,8 +37,17 @@ class Cpu {
     /// Nothing to wait for; for generic code.
     void synchronize() {}
 
+    /// Operations that may take a second or longer call `checkpoint` between their steps, on the
+    /// calling thread. An exception that `action` throws there ends the operation and reaches its
+    /// caller. Outputs are then incomplete, but the operation's object may be used again.
+    void set_checkpoint(std::function<void()> action) { action_ = std::move(action); }
+    void checkpoint() const {
+        if (action_) action_();
+    }
+
   private:
     int threads_;
+    std::function<void()> action_;
     std::vector<Array<std::byte, 1, Host>> scratch_;
 };
 
