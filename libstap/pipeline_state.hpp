@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "aperture/core/array.hpp"
 #include "libstap/stage_checks.hpp"
+#include "libstap/vector_passes.hpp"
 
 namespace aperture::stap {
 
@@ -18,12 +22,16 @@ template <class Executor>
 struct Pipeline<Executor>::State {
     Executor& executor;
     Problem problem;
-    AdaptiveStages<Executor> adaptive;
+    std::vector<std::pair<VectorPass, std::unique_ptr<AdaptiveStages<Executor>>>> passes;
     std::optional<DopplerFilter<Executor>> doppler;
     core::Array<cfloat, 3, Space> doppler_cube;
 
     State(Executor& e, const Problem& p, const core::View<const cfloat, 2, core::Host>& steering)
-        : executor(e), problem(p), adaptive(e, p, steering) {
+        : executor(e), problem(p) {
+        for (const VectorPass& pass : vector_passes(p)) {
+            passes.emplace_back(pass, std::make_unique<AdaptiveStages<Executor>>(
+                                          e, pass.problem, pass.part_of(steering, 0)));
+        }
         if (p.shape.domain != Domain::pulse) return;
         doppler.emplace(e, p);
         doppler_cube.reshape({p.shape.channels, p.doppler_bins, p.shape.range_cells});
@@ -33,7 +41,6 @@ struct Pipeline<Executor>::State {
 template <class Executor>
 Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
-    check_vectors_of_run(problem);
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     state_ = core::owned(std::make_unique<State>(executor, problem, steering));
 }
@@ -53,7 +60,9 @@ void Pipeline<Executor>::run(CubeView<Space> cube, const Results<Space>& results
         state.doppler->run(cube, state.doppler_cube.view());
         cube = state.doppler_cube.view();
     }
-    state.adaptive.run(cube, results, timeline);
+    for (const auto& [pass, adaptive] : state.passes) {
+        adaptive->run(cube, pass.part_of(results), timeline);
+    }
 }
 
 }  // namespace aperture::stap

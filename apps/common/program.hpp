@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <compare>
 #include <concepts>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "aperture/core/choices.hpp"
 #include "aperture/core/error.hpp"
 #include "aperture/core/executor.hpp"
 #include "apps/common/console.hpp"
@@ -119,43 +119,9 @@ void with_executor(const DeviceChoice& choice, core::Cpu& cpu, Console& console,
     work(cpu);
 }
 
-/// One name of an option's value.
-template <class Enum>
-struct Choice {
-    std::string_view name;
-    Enum value;
-};
-template <class Enum, std::size_t Count>
-using Choices = std::array<Choice<Enum>, Count>;
-
-/// "a|b|c"
-template <class Enum, std::size_t Count>
-std::string choice_names(const Choices<Enum, Count>& choices) {
-    std::string names;
-    for (const auto& choice : choices) {
-        if (!names.empty()) names += '|';
-        names += choice.name;
-    }
-    return names;
-}
-
-template <class Enum, std::size_t Count>
-std::string choice_name(const Choices<Enum, Count>& choices, Enum value) {
-    for (const auto& choice : choices) {
-        if (choice.value == value) return std::string(choice.name);
-    }
-    return "unknown";
-}
-
-/// Throws core::InvalidArgument with the option and all choices.
-template <class Enum, std::size_t Count>
-Enum parse_choice(std::string_view option, const Choices<Enum, Count>& choices,
-                  std::string_view text) {
-    for (const auto& choice : choices) {
-        if (choice.name == text) return choice.value;
-    }
-    throw core::InvalidArgument(
-        core::text(option, " ", text, ": expected ", choice_names(choices)));
-}
+using core::choice_name;
+using core::choice_names;
+using core::Choices;
+using core::parse_choice;
 
 }  // namespace aperture::apps

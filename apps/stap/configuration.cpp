@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aperture/stap/defaults.hpp"
 #include "aperture/stap/detection.hpp"
 #include "aperture/stap/steering.hpp"
 #include "apps/stap/positions.hpp"
@@ -14,12 +15,6 @@ namespace {
 using core::index_t;
 using core::text;
 
-constexpr int default_training_block = 64;
-constexpr int default_temporal_taps = 3;
-constexpr int default_directions = 16;
-constexpr double default_spacing_wavelengths = 0.5;
-constexpr double rescue_loading = 1e-2;  // times trace(R)/n: 20 dB below the mean power
-
 int choose_doppler_bins(const StapOptions& options, const media::RadarCube& cube) {
     if (options.doppler_bins) return *options.doppler_bins;
     if (cube.domain == media::Domain::doppler) return 0;
@@ -27,70 +22,67 @@ int choose_doppler_bins(const StapOptions& options, const media::RadarCube& cube
 }
 
 int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cube,
-                         Console& console) {
+                         const stap::CubeShape& shape, Console& console) {
     if (options.temporal_taps) return *options.temporal_taps;
     if (cube.steering && options.takes_steering_of_file()) {
         for (const int taps : {1, 3, 5}) {
             if ((*cube.steering)[1] == cube.channels * taps) return taps;
         }
     }
-    if (cube.channels * default_temporal_taps <= dense::max_order &&
-        cube.pulses >= default_temporal_taps) {
-        return default_temporal_taps;
+    const int taps = stap::default_temporal_taps(shape);
+    if (taps == 1) {
+        console.note(text(cube.channels, " channels and ", cube.pulses,
+                          " pulses allow only one temporal tap: using --tdof 1"));
     }
-    console.note(text(cube.channels, " channels and ", cube.pulses,
-                      " pulses allow only one temporal tap: using --tdof 1"));
-    return 1;
+    return taps;
 }
 
-/// Twice the order keeps the estimation loss below 3 dB (Reed, Mallett & Brennan 1974).
-int choose_training_block(const StapOptions& options, const media::RadarCube& cube, int taps,
+int choose_training_block(const StapOptions& options, const media::RadarCube& cube,
+                          const stap::CubeShape& shape, const stap::Parameters& parameters,
                           Console& console) {
     if (options.training_block) return *options.training_block;
-    const index_t wanted = cube.training_block.value_or(
-        std::max<index_t>(default_training_block, 2 * cube.channels * taps));
-    const auto training = options.training.value_or(stap::Training::block);
-    const bool window =
-        training == stap::Training::sliding || options.parameters.detector == stap::Detector::cfar;
-    if (training == stap::Training::all && !window) return static_cast<int>(wanted);
-    const index_t room =
-        cube.range_cells - (window ? 2 * index_t(options.guard.value_or(0)) + 1 : 0);
-    if (wanted <= room || room < 1) return static_cast<int>(wanted);
-    console.note(text("the cube has ", cube.range_cells, " range cells: using --training-block ",
-                      room, " instead of ", wanted));
-    return static_cast<int>(room);
+    const auto wanted = static_cast<int>(cube.training_block.value_or(
+        stap::default_training_block(shape, parameters.temporal_taps)));
+    const int block = stap::fitting_training_block(shape, parameters, wanted);
+    if (block != wanted) {
+        console.note(text("the cube has ", cube.range_cells,
+                          " range cells: using --training-block ", block, " instead of ", wanted));
+    }
+    return block;
 }
 
 /// Loads a covariance that would be singular, unless the user or the file chose the training.
 stap::DiagonalLoading choose_loading(const StapOptions& options, const media::RadarCube& cube,
+                                     const stap::CubeShape& shape,
                                      const stap::Parameters& parameters, Console& console) {
     if (options.loading) return *options.loading;
-    const index_t order = cube.channels * parameters.temporal_taps;
-    const index_t cells =
-        parameters.training_block - (stap::is_adaptive(parameters.detector) ? 1 : 0);
     const bool shrunk = parameters.training_block < cube.training_block.value_or(0);
     if (options.training_block || options.training || options.guard ||
-        (cube.training_block && !shrunk) || cells >= order) {
+        (cube.training_block && !shrunk)) {
         return {};
     }
-    console.note(text(cells, " training cells are fewer than the order ", order,
-                      " of the covariance: using --loading rel:", rescue_loading));
-    return {.value = rescue_loading, .relative = true};
+    const stap::DiagonalLoading loading = stap::default_loading(shape, parameters);
+    if (loading.value > 0) {
+        console.note(text(stap::cells_of_block(parameters),
+                          " training cells are fewer than the order ",
+                          cube.channels * parameters.temporal_taps,
+                          " of the covariance: using --loading ", to_string(loading)));
+    }
+    return loading;
 }
 
 stap::Parameters choose_parameters(const StapOptions& options, const media::RadarCube& cube,
-                                   Console& console) {
+                                   const stap::CubeShape& shape, Console& console) {
     core::expects(cube.domain == media::Domain::pulse ||
                       options.parameters.taper.kind == signal::Taper::Kind::none,
                   "--taper requires a cube in the pulse domain");
     stap::Parameters parameters = options.parameters;
     parameters.doppler_bins = choose_doppler_bins(options, cube);
-    parameters.training = options.training.value_or(stap::Training::block);
-    parameters.guard = options.guard.value_or(0);
-    parameters.temporal_taps = choose_temporal_taps(options, cube, console);
-    parameters.training_block =
-        choose_training_block(options, cube, parameters.temporal_taps, console);
-    parameters.loading = choose_loading(options, cube, parameters, console);
+    parameters.training = options.training.value_or(parameters.training);
+    parameters.guard = options.guard.value_or(parameters.guard);
+    parameters.temporal_taps = choose_temporal_taps(options, cube, shape, console);
+    parameters.training_block = choose_training_block(options, cube, shape, parameters, console);
+    parameters.loading = choose_loading(options, cube, shape, parameters, console);
     return parameters;
 }
 
@@ -126,7 +118,7 @@ void choose_directions(const StapOptions& options, const media::RadarCube& cube,
                        Configuration& setup) {
     if (cube.steering && options.takes_steering_of_file()) return;
     setup.grid.elements = choose_elements(options, cube, setup.spacing_wavelengths);
-    setup.azimuths = options.azimuths.value_or(stap::default_azimuths(default_directions));
+    setup.azimuths = options.azimuths.value_or(stap::default_azimuths());
     setup.elevations = options.elevations.value_or(std::vector<double>());
     const auto count = static_cast<index_t>(setup.azimuths.size() *
                                             std::max<std::size_t>(setup.elevations.size(), 1));
@@ -166,8 +158,8 @@ stap::Problem checked_problem(const stap::CubeShape& shape, const stap::Paramete
         stap::Parameters loaded = parameters;
         loaded.loading.value = 1;
         stap::make_problem(shape, loaded, vectors);
-        throw core::InvalidArgument(text(
-            singular.what(), " (--training-block, --tdof, --loading rel:", rescue_loading, ")"));
+        throw core::InvalidArgument(text(singular.what(), " (--training-block, --tdof, --loading ",
+                                         to_string(stap::rescue_loading), ")"));
     }
 }
 
@@ -191,7 +183,7 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
     warn_of_extents(cube, console);
     Configuration setup;
     setup.spacing_wavelengths = options.spacing_wavelengths.value_or(
-        cube.element_spacing_wavelengths.value_or(default_spacing_wavelengths));
+        cube.element_spacing_wavelengths.value_or(stap::default_spacing_wavelengths));
     setup.spacing_assumed =
         !options.positions && !options.spacing_wavelengths && !cube.element_spacing_wavelengths;
     setup.prf_hz = options.prf_hz ? options.prf_hz : cube.prf_hz;
@@ -206,7 +198,7 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
     const stap::CubeShape shape{
         cube.channels, cube.pulses, cube.range_cells,
         cube.domain == media::Domain::pulse ? stap::Domain::pulse : stap::Domain::doppler};
-    setup.problem = checked_problem(shape, choose_parameters(options, cube, console),
+    setup.problem = checked_problem(shape, choose_parameters(options, cube, shape, console),
                                     static_cast<int>(vectors));
     choose_steering(reader, setup);
     check_detector(options, setup.problem);
@@ -231,27 +223,28 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           const Configuration& setup) {
     const stap::Problem& problem = setup.problem;
     const stap::Parameters& p = problem.parameters;
-    ResultParameters list{{"dataset", cube.dataset},
-                          {"axes", cube.axes},
-                          {"axis_rule", std::string(media::name(cube.axis_rule))},
-                          {"domain", std::string(media::name(cube.domain))},
-                          {"channels", integer(cube.channels)},
-                          {"pulses", integer(cube.pulses)},
-                          {"range_cells", integer(cube.range_cells)},
-                          {"doppler_bins", integer(problem.doppler_bins)},
-                          {"training", choice_name(training_choices, p.training)},
-                          {"training_block", integer(p.training_block)},
-                          {"guard", integer(p.guard)},
-                          {"tdof", integer(p.temporal_taps)},
-                          {"order", integer(problem.order)},
-                          {"steering_vectors", integer(problem.steering_vectors)},
-                          {"spacing_assumed", setup.spacing_assumed},
-                          {"loading", to_string(p.loading)},
-                          {"taper", signal::to_string(p.taper)},
-                          {"solver", choice_name(solver_choices, p.solver)},
-                          {"implementation", choice_name(implementation_choices, p.implementation)},
-                          {"precision", choice_name(stap_precision_choices, p.precision)},
-                          {"detector", choice_name(detector_choices, p.detector)}};
+    ResultParameters list{
+        {"dataset", cube.dataset},
+        {"axes", cube.axes},
+        {"axis_rule", std::string(media::name(cube.axis_rule))},
+        {"domain", std::string(media::name(cube.domain))},
+        {"channels", integer(cube.channels)},
+        {"pulses", integer(cube.pulses)},
+        {"range_cells", integer(cube.range_cells)},
+        {"doppler_bins", integer(problem.doppler_bins)},
+        {"training", choice_name(stap::training_choices, p.training)},
+        {"training_block", integer(p.training_block)},
+        {"guard", integer(p.guard)},
+        {"tdof", integer(p.temporal_taps)},
+        {"order", integer(problem.order)},
+        {"steering_vectors", integer(problem.steering_vectors)},
+        {"spacing_assumed", setup.spacing_assumed},
+        {"loading", to_string(p.loading)},
+        {"taper", signal::to_string(p.taper)},
+        {"solver", choice_name(stap::solver_choices, p.solver)},
+        {"implementation", choice_name(stap::implementation_choices, p.implementation)},
+        {"precision", choice_name(stap::precision_choices, p.precision)},
+        {"detector", choice_name(stap::detector_choices, p.detector)}};
     if (!options.positions) {
         list.emplace_back("element_spacing_wavelengths", setup.spacing_wavelengths);
     }

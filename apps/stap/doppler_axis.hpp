@@ -4,12 +4,6 @@
 
 namespace aperture::apps {
 
-/// Centre of a Doppler bin in cycles per pulse, -0.5 <= f < 0.5.
-inline double doppler_of_bin(int bin, int bins) {
-    const int signed_bin = bin < (bins + 1) / 2 ? bin : bin - bins;
-    return static_cast<double>(signed_bin) / bins;
-}
-
 /// The bin of map row `row`; rows start at the most negative Doppler.
 inline int bin_of_row(int row, int bins) { return (row + (bins + 1) / 2) % bins; }
 /// Position of a bin along the Doppler axis of the results.

@@ -48,7 +48,7 @@ int nearest_vector(const Configuration& setup, double azimuth, int vector) {
 }
 
 Place choose_place(const FigureOptions& figures, const Configuration& setup,
-                   const Findings& findings) {
+                   const stap::Findings& findings) {
     const stap::Problem& problem = setup.problem;
     Place place{0, 0, problem.shape.range_cells / 2};
     if (!findings.merged.targets.empty()) {
@@ -90,15 +90,15 @@ std::string range_text(const Configuration& setup, index_t cell) {
 
 std::string doppler_text(const Configuration& setup, int bin) {
     std::ostringstream words;
-    words << "Doppler " << setup.doppler(doppler_of_bin(bin, setup.problem.doppler_bins)) << ' '
-          << setup.doppler_units();
+    words << "Doppler " << setup.doppler(stap::doppler_of_bin(bin, setup.problem.doppler_bins))
+          << ' ' << setup.doppler_units();
     return words.str();
 }
 
 media::Axis doppler_axis(const Configuration& setup) {
     const int bins = setup.problem.doppler_bins;
     const auto doppler_of_row = [&](int row) {
-        return setup.doppler(doppler_of_bin(bin_of_row(row, bins), bins));
+        return setup.doppler(stap::doppler_of_bin(bin_of_row(row, bins), bins));
     };
     return {text("Doppler (", setup.doppler_units(), ")"), doppler_of_row(0),
             doppler_of_row(bins - 1)};
@@ -138,7 +138,7 @@ core::Array<float, 2> adapted_map(const StapOptions& options, const Configuratio
 }
 
 /// The targets whose strongest detection is in this direction.
-std::vector<media::Marker> markers(const Configuration& setup, const Findings& findings,
+std::vector<media::Marker> markers(const Configuration& setup, const stap::Findings& findings,
                                    int vector) {
     std::vector<media::Marker> list;
     for (const EstimatedTarget& target : findings.merged.targets) {
@@ -150,7 +150,7 @@ std::vector<media::Marker> markers(const Configuration& setup, const Findings& f
 
 media::Figure draw_maps(core::Cpu& cpu, const StapOptions& options, const Configuration& setup,
                         stap::CubeView<Host> cube, const ResultArrays& results,
-                        const Findings& findings, const Place& place) {
+                        const stap::Findings& findings, const Place& place) {
     const stap::Problem& problem = setup.problem;
     const index_t cells = problem.shape.range_cells;
     core::Array<cfloat, 2> unadapted({problem.doppler_bins, cells});
@@ -233,7 +233,7 @@ media::Figure draw_angle_doppler(const Configuration& setup,
     const std::string where = range_text(setup, place.range_cell);
     const std::vector<media::Marker> look{
         {azimuth_of(setup, place.vector),
-         setup.doppler(doppler_of_bin(place.doppler_bin, setup.problem.doppler_bins))}};
+         setup.doppler(stap::doppler_of_bin(place.doppler_bin, setup.problem.doppler_bins))}};
     const std::vector<media::HeatMap> panels{
         {conventional.view(), azimuth, doppler, "beams and filters, " + where, look},
         {minimum_variance.view(), azimuth, doppler, "minimum variance, " + where, look}};
@@ -289,7 +289,7 @@ media::Figure draw_sinr(const Configuration& setup, const stap::InterferenceSpec
     const int bins = setup.problem.doppler_bins;
     for (int row = 0; row < bins; ++row) {
         const int k = bin_of_row(row, bins);
-        const double doppler = setup.doppler(doppler_of_bin(k, bins));
+        const double doppler = setup.doppler(stap::doppler_of_bin(k, bins));
         after.x.push_back(doppler);
         before.x.push_back(doppler);
         after.y.push_back(decibels(quietest / spectra.minimum_variance(k, look)));
@@ -318,8 +318,8 @@ void warn_of_missing_bins(const stap::InterferenceSpectra& spectra, const Config
 }  // namespace
 
 void add_figures(core::Cpu& cpu, const StapOptions& options, const Configuration& setup,
-                 stap::CubeView<Host> cube, const ResultArrays& results, const Findings& findings,
-                 Console& console, media::OutputSet& outputs) {
+                 stap::CubeView<Host> cube, const ResultArrays& results,
+                 const stap::Findings& findings, Console& console, media::OutputSet& outputs) {
     const FigureOptions& figures = options.figures;
     if (!figures.any()) return;
     const Place place = choose_place(figures, setup, findings);

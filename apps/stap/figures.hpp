@@ -3,7 +3,8 @@
 #pragma once
 
 #include "aperture/media/atomic_file.hpp"
-#include "apps/stap/findings.hpp"
+#include "aperture/stap/targets.hpp"
+#include "apps/stap/run.hpp"
 
 namespace aperture::apps {
 
@@ -11,6 +12,6 @@ namespace aperture::apps {
 /// they lack.
 void add_figures(core::Cpu& cpu, const StapOptions& options, const Configuration& setup,
                  stap::CubeView<core::Host> cube, const ResultArrays& results,
-                 const Findings& findings, Console& console, media::OutputSet& outputs);
+                 const stap::Findings& findings, Console& console, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

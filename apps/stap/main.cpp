@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // stap: space-time adaptive processing of a radar data cube in an HDF5 file.
 #include <algorithm>
-#include <cmath>
 
+#include "aperture/core/finite.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/stap/figures.hpp"
 #include "apps/stap/result_output.hpp"
@@ -11,18 +11,6 @@
 
 namespace aperture::apps {
 namespace {
-
-bool is_finite(stap::cfloat sample) {
-    return std::isfinite(sample.real()) && std::isfinite(sample.imag());
-}
-
-/// The samples of a cube with a NaN or infinite part.
-core::index_t count_non_finite(const core::Array<stap::cfloat, 3>& cube, int threads) {
-    core::index_t count = 0;
-#pragma omp parallel for num_threads(threads) reduction(+ : count)
-    for (core::index_t i = 0; i < cube.size(); ++i) count += !is_finite(cube.data()[i]);
-    return count;
-}
 
 /// Processes the CPIs of a cube on `executor` one by one, and writes the requested outputs.
 template <class Executor>
@@ -71,7 +59,8 @@ class CubeRun {
         health_.add(factorisation_health(setup_.problem, results_), cpi);
 
         watch.reset();
-        findings_.push_back(find_targets(cpu_, setup_, options_.pfa, cube_, results_));
+        findings_.push_back(stap::find_targets(cpu_, setup_.problem, options_.pfa, setup_.steering,
+                                               setup_.grid, cube_, results_.views()));
         const double detect_ms = watch.ms();
         watch.reset();
         if (cpi == 0) {
@@ -95,11 +84,12 @@ class CubeRun {
             info_.has_cpi_axis ? core::text("CPI ", cpi, ", ") : std::string();
         console_.phase(core::text("reading ", which, options_.cube.path.string()));
         reader_.read(cube_, cpi);
-        const core::index_t bad = count_non_finite(cube_, cpu_.threads());
+        const core::index_t bad =
+            core::count_non_finite(cpu_, core::View<const stap::cfloat, 3, core::Host>(cube_));
         console_.done();
         if (bad == 0) return;
         const core::index_t first =
-            std::find_if_not(cube_.begin(), cube_.end(), is_finite) - cube_.begin();
+            std::find_if_not(cube_.begin(), cube_.end(), core::is_finite<float>) - cube_.begin();
         const auto [channels, pulses, range_cells] = cube_.extent();
         const std::string found = core::text(
             options_.cube.path.string(), ": ", bad, " samples are NaN or infinite, the first at ",
@@ -149,7 +139,7 @@ class CubeRun {
     std::vector<RunTimes> times_;  ///< of each CPI, with the stages of the host
     double total_ms_ = 0;
     FactorisationHealth health_;
-    std::vector<Findings> findings_;  ///< of each CPI
+    std::vector<stap::Findings> findings_;  ///< of each CPI
 };
 
 void run(const StapOptions& options, core::Cpu& cpu, Console& console) {

@@ -64,7 +64,7 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
     line.whole_number(
         "--training-block", "N_R", options.training_block, 1, max_count,
         "Range cells per covariance (default: attribute, else 64 or twice its order)");
-    line.choice("--training", training_choices, options.training,
+    line.choice("--training", stap::training_choices, options.training,
                 "Training cells: disjoint blocks (default), a window around each cell, or all");
     line.whole_number("--guard", "G", options.guard, 0, max_count,
                       "Guard cells on either side of the cell under test");
@@ -79,18 +79,18 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
         "--elevation", "LIST", options.elevations,
         [](const std::string& text) { return parse_values("--elevation", text, azimuth_range); },
         "Elevations in degrees, each with all azimuths (default 0)");
-    line.choice("--solver", solver_choices, options.parameters.solver,
+    line.choice("--solver", stap::solver_choices, options.parameters.solver,
                 "Factorisation (default cholesky)");
     line.choice(
-        "--precision", stap_precision_choices, options.parameters.precision,
+        "--precision", stap::precision_choices, options.parameters.precision,
         "Precision of covariance and solution: fp32, mixed (fp64), or auto (default): fp32, "
         "repeated in fp64 where fp32 is unreliable");
-    line.choice("--impl", implementation_choices, options.parameters.implementation,
+    line.choice("--impl", stap::implementation_choices, options.parameters.implementation,
                 "One kernel, a kernel per stage, or cuBLAS (default fused)");
 }
 
 void add_result_options(CommandLine& line, StapOptions& options) {
-    line.choice("--detector", detector_choices, options.parameters.detector,
+    line.choice("--detector", stap::detector_choices, options.parameters.detector,
                 "Write /statistic, /detections and /targets (default none); cfar requires a "
                 "--training-block of at "
                 "least twice the order, channels x taps");

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "aperture/media/cube_file.hpp"
+#include "aperture/stap/detection.hpp"
 #include "aperture/stap/parameters.hpp"
+#include "aperture/stap/words.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
 
@@ -33,26 +35,6 @@ struct SavedResults {
     bool steering = false;
 };
 SavedResults parse_saved_results(std::string_view text);
-
-inline constexpr Choices<stap::Training, 3> training_choices{{{"block", stap::Training::block},
-                                                              {"sliding", stap::Training::sliding},
-                                                              {"all", stap::Training::all}}};
-inline constexpr Choices<dense::Factorisation, 2> solver_choices{
-    {{"cholesky", dense::Factorisation::cholesky},
-     {"gauss-jordan", dense::Factorisation::gauss_jordan}}};
-inline constexpr Choices<stap::Detector, 5> detector_choices{{{"none", stap::Detector::none},
-                                                              {"amf", stap::Detector::amf},
-                                                              {"ace", stap::Detector::ace},
-                                                              {"glrt", stap::Detector::glrt},
-                                                              {"cfar", stap::Detector::cfar}}};
-inline constexpr Choices<stap::Implementation, 3> implementation_choices{
-    {{"fused", stap::Implementation::fused},
-     {"staged", stap::Implementation::staged},
-     {"cublas", stap::Implementation::cublas}}};
-inline constexpr Choices<stap::Precision, 3> stap_precision_choices{
-    {{"auto", stap::Precision::automatic},
-     {"fp32", stap::Precision::fp32},
-     {"mixed", stap::Precision::mixed}}};
 
 /// Figures, and where they look: by default at the strongest target.
 struct FigureOptions {
@@ -88,7 +70,7 @@ struct StapOptions {
     std::optional<std::filesystem::path> positions;  ///< of the elements; else a uniform line
     std::optional<double> prf_hz;
 
-    double pfa = 1e-6;
+    double pfa = stap::default_pfa;
     std::optional<std::filesystem::path> truth;
 
     SavedResults save;

@@ -70,7 +70,7 @@ void ResultOutput::write_coordinates() {
     std::vector<double> doppler(static_cast<std::size_t>(bins));
     for (int k = 0; k < bins; ++k) {
         doppler[static_cast<std::size_t>(stored_bin(options_.fftshift, k, bins))] =
-            setup_.doppler(doppler_of_bin(k, bins));
+            setup_.doppler(stap::doppler_of_bin(k, bins));
     }
     file_.coordinates("doppler", doppler, setup_.doppler_units(), "Doppler frequency");
     file_.attribute("/doppler", "order",
@@ -152,7 +152,7 @@ void ResultOutput::write(index_t cpi, ResultArrays& results) {
     }
 }
 
-void ResultOutput::write_detections(const std::vector<Findings>& findings) {
+void ResultOutput::write_detections(const std::vector<stap::Findings>& findings) {
     const int bins = setup_.problem.doppler_bins;
     Rows rows;
     const auto add = [&](index_t cpi, const stap::Detection& d, bool loaded, index_t target) {
@@ -166,7 +166,7 @@ void ResultOutput::write_detections(const std::vector<Findings>& findings) {
         if (!setup_.elevations.empty()) {
             rows.number("elevation_degrees", direction.elevation_degrees, "degrees");
         }
-        const double doppler = doppler_of_bin(d.doppler_bin, bins);
+        const double doppler = stap::doppler_of_bin(d.doppler_bin, bins);
         rows.count("doppler_bin", stored_bin(options_.fftshift, d.doppler_bin, bins));
         rows.number("doppler", doppler, "cycles per pulse");
         if (setup_.prf_hz) rows.number("doppler_hz", setup_.doppler(doppler), "Hz");
@@ -182,7 +182,7 @@ void ResultOutput::write_detections(const std::vector<Findings>& findings) {
     rows.declare([&] { add(0, {}, false, 0); });
     index_t targets_before = 0;
     for (std::size_t cpi = 0; cpi < findings.size(); ++cpi) {
-        const Findings& found = findings[cpi];
+        const stap::Findings& found = findings[cpi];
         for (std::size_t i = 0; i < found.detections.size(); ++i) {
             add(static_cast<index_t>(cpi), found.detections[i], found.loaded[i],
                 targets_before + found.merged.target_of[i]);
@@ -192,7 +192,7 @@ void ResultOutput::write_detections(const std::vector<Findings>& findings) {
     file_.table("/detections", rows.columns());
 }
 
-void ResultOutput::write_targets(const std::vector<Findings>& findings) {
+void ResultOutput::write_targets(const std::vector<stap::Findings>& findings) {
     Rows rows;
     const auto add = [&](index_t cpi, const stap::EstimatedTarget& t) {
         if (cube_.has_cpi_axis) rows.count("cpi", cpi);
@@ -217,7 +217,8 @@ void ResultOutput::write_targets(const std::vector<Findings>& findings) {
     file_.table("/targets", rows.columns());
 }
 
-void ResultOutput::write_tables(const std::vector<Findings>& findings, const ReportValues& values) {
+void ResultOutput::write_tables(const std::vector<stap::Findings>& findings,
+                                const ReportValues& values) {
     if (options_.parameters.detector != stap::Detector::none) {
         write_detections(findings);
         write_targets(findings);

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "aperture/media/result_file.hpp"
-#include "apps/stap/findings.hpp"
+#include "aperture/stap/targets.hpp"
+#include "apps/stap/run.hpp"
 #include "apps/stap/summary.hpp"
 
 namespace aperture::apps {
@@ -21,15 +22,15 @@ class ResultOutput {
     /// Writes the results of a CPI. With --fftshift, shifts their Doppler bins in place.
     void write(core::index_t cpi, ResultArrays& results);
     /// Writes what all CPIs have in common: tables, steering vectors and attributes.
-    void write_tables(const std::vector<Findings>& findings, const ReportValues& values);
+    void write_tables(const std::vector<stap::Findings>& findings, const ReportValues& values);
 
   private:
     template <class T, int Rank>
     void write_shifted(core::index_t cpi, const std::string& dataset, core::Array<T, Rank>& values,
                        std::vector<std::string> axes);
     void write_coordinates();
-    void write_detections(const std::vector<Findings>& findings);
-    void write_targets(const std::vector<Findings>& findings);
+    void write_detections(const std::vector<stap::Findings>& findings);
+    void write_targets(const std::vector<stap::Findings>& findings);
 
     media::ResultFile& file_;
     const StapOptions& options_;

@@ -31,8 +31,6 @@ ResultArrays::ResultArrays(const stap::Problem& problem, const SavedResults& wan
 
 namespace {
 
-constexpr index_t vectors_of_pass = 32;
-
 /// The cube and the results in the executor's memory.
 template <class Executor>
 struct ResidentArrays {
@@ -107,11 +105,13 @@ RunTimes run_in_pieces(Executor& gpu, const stap::Problem& problem, SteeringView
     });
 }
 
-/// All steering vectors in one pipeline.
+}  // namespace
+
 template <class Executor>
-RunTimes run_at_once(Executor& executor, const stap::Problem& problem, SteeringView steering,
-                     stap::CubeView<Host> cube, ResultArrays& results, int repeat,
-                     Console& console) {
+RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<Host> cube,
+                ResultArrays& results, int repeat, Console& console) {
+    const stap::Problem& problem = setup.problem;
+    const SteeringView steering = setup.steering;
     if constexpr (is_gpu<Executor>) {
         if (!fits(executor, problem, cube, results)) {
             return run_in_pieces(executor, problem, steering, cube, results, repeat, console);
@@ -125,72 +125,6 @@ RunTimes run_at_once(Executor& executor, const stap::Problem& problem, SteeringV
     return repeat_runs(repeat, console, [&] {
         return run_resident(executor, timeline, load, compute, [&] { resident.store(); });
     });
-}
-
-/// Copies the results of the vectors from `first` on.
-void copy_pass(const ResultArrays& pass, index_t first, ResultArrays& all) {
-    const auto copy_block = [&](const auto& from, auto& to) {
-        const index_t block = from.size() / from.extent()[0];
-        std::copy(from.begin(), from.end(), to.begin() + first * block);
-    };
-    copy_block(pass.output, all.output);
-    if (pass.statistic.size() > 0) copy_block(pass.statistic, all.statistic);
-    const auto [bins, sets, vectors, order] = pass.weights.extent();
-    for (index_t matrix = 0; matrix < bins * sets; ++matrix) {
-        const cfloat* const from = pass.weights.data() + matrix * vectors * order;
-        std::copy_n(from, vectors * order,
-                    all.weights.data() + (matrix * all.weights.extent()[2] + first) * order);
-    }
-    // What does not depend on the vectors is the same in every pass.
-    const auto copy_all = [](const auto& from, auto& to) {
-        std::copy(from.begin(), from.end(), to.begin());
-    };
-    copy_all(pass.info, all.info);
-    copy_all(pass.pivot_ratio, all.pivot_ratio);
-    copy_all(pass.attempt, all.attempt);
-    copy_all(pass.covariance, all.covariance);
-}
-
-void add_times(RunTimes& sum, const RunTimes& times) {
-    if (sum.stages.empty()) {
-        sum = times;
-        return;
-    }
-    sum.compute_ms += times.compute_ms;
-    sum.transfer_ms += times.transfer_ms;
-    for (std::size_t s = 0; s < sum.stages.size(); ++s) {
-        sum.stages[s].ms += times.stages[s].ms;
-        sum.stages[s].gflop += times.stages[s].gflop;
-        sum.stages[s].mb += times.stages[s].mb;
-    }
-}
-
-}  // namespace
-
-template <class Executor>
-RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<Host> cube,
-                ResultArrays& results, int repeat, Console& console) {
-    const index_t vectors = setup.problem.steering_vectors;
-    const index_t order = setup.problem.order;
-    if (vectors <= stap::max_vectors_of_run) {
-        return run_at_once(executor, setup.problem, setup.steering, cube, results, repeat, console);
-    }
-    const SavedResults wanted{.covariance = results.covariance.size() > 0,
-                              .weights = results.weights.size() > 0};
-    // Passes of nearly equal size: kernels are compiled for each size.
-    const index_t passes = (vectors + vectors_of_pass - 1) / vectors_of_pass;
-    RunTimes sum;
-    for (index_t p = 0; p < passes; ++p) {
-        const index_t first = p * vectors / passes;
-        stap::Problem part = setup.problem;
-        part.steering_vectors = static_cast<int>((p + 1) * vectors / passes - first);
-        ResultArrays pass(part, wanted);
-        const SteeringView steering(setup.steering.data() + first * order,
-                                    {part.steering_vectors, order});
-        add_times(sum, run_at_once(executor, part, steering, cube, pass, repeat, console));
-        copy_pass(pass, first, results);
-    }
-    return sum;
 }
 
 template RunTimes run_on(core::Cpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,

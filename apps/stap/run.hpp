@@ -26,8 +26,7 @@ struct ResultArrays {
 };
 
 /// Runs the pipeline on a cube in host memory: `repeat` times after a warm-up, or once if `repeat`
-/// is 0. A cube that does not fit the GPU with its results is streamed in range pieces. More
-/// steering vectors than a pipeline takes are run in passes over parts of them.
+/// is 0. A cube that does not fit the GPU with its results is streamed in range pieces.
 template <class Executor>
 RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<core::Host> cube,
                 ResultArrays& results, int repeat, Console& console);

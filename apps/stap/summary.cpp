@@ -77,9 +77,9 @@ struct Counts {
     long long targets = 0;
 };
 
-Counts count(const std::vector<Findings>& findings) {
+Counts count(const std::vector<stap::Findings>& findings) {
     Counts counts;
-    for (const Findings& found : findings) {
+    for (const stap::Findings& found : findings) {
         counts.detections += integer(found.detections.size());
         counts.targets += integer(found.merged.targets.size());
     }
@@ -105,7 +105,7 @@ void describe_position(std::ostringstream& line, const Configuration& setup,
 
 void describe_results(std::ostringstream& line, const StapOptions& options,
                       const media::RadarCube& cube, const Configuration& setup,
-                      const std::vector<Findings>& findings) {
+                      const std::vector<stap::Findings>& findings) {
     line << "result      " << options.common.out.string();
     if (options.parameters.detector == stap::Detector::none) {
         line << ": ";
@@ -118,7 +118,7 @@ void describe_results(std::ostringstream& line, const StapOptions& options,
     line << ": " << detections << " detection" << plural(detections) << " of " << targets
          << " target" << plural(targets);
     const stap::EstimatedTarget* strongest = nullptr;
-    for (const Findings& found : findings) {
+    for (const stap::Findings& found : findings) {
         if (found.merged.targets.empty()) continue;
         const stap::EstimatedTarget& first = found.merged.targets.front();
         if (strongest == nullptr || first.statistic > strongest->statistic) strongest = &first;
@@ -231,7 +231,7 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
 }
 
 ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
-                           const std::vector<Findings>& findings) {
+                           const std::vector<stap::Findings>& findings) {
     ReportValues values{{"failed_matrices", health.failed},
                         {"repeated_matrices", health.repeated},
                         {"loaded_matrices", health.loaded},
@@ -265,7 +265,7 @@ std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int d
 
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const Report& report,
-                    const FactorisationHealth& health, const std::vector<Findings>& findings,
+                    const FactorisationHealth& health, const std::vector<stap::Findings>& findings,
                     const std::optional<Truth>& truth) {
     std::ostringstream lines;
     lines << "cube        " << cube.path.string() << ':' << cube.dataset << ": ";

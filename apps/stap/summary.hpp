@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "aperture/stap/detection.hpp"
+#include "aperture/stap/targets.hpp"
 #include "apps/common/report.hpp"
-#include "apps/stap/findings.hpp"
+#include "apps/stap/run.hpp"
 #include "apps/stap/truth.hpp"
 
 namespace aperture::apps {
@@ -44,7 +45,7 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
 /// `failed_matrices`, `repeated_matrices`, `loaded_matrices`, `worst_pivot_ratio` and, with a
 /// detector, the numbers of `detections` and `targets` and whether `pfa_held`.
 ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
-                           const std::vector<Findings>& findings);
+                           const std::vector<stap::Findings>& findings);
 /// `planted_targets`, `found_targets`, `false_detections`.
 ReportValues accuracy_values(const Truth& truth);
 /// The values of each target in --report.
@@ -54,7 +55,7 @@ std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int d
 /// truth, targets.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const Report& report,
-                    const FactorisationHealth& health, const std::vector<Findings>& findings,
+                    const FactorisationHealth& health, const std::vector<stap::Findings>& findings,
                     const std::optional<Truth>& truth);
 
 }  // namespace aperture::apps

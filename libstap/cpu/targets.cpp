@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "aperture/stap/attempts.hpp"
 #include "libstap/cpu/detection_filters.hpp"
 #include "libstap/cpu/doppler_cube.hpp"
 #include "libstap/cpu/target_position.hpp"
@@ -205,6 +206,25 @@ MergedDetections merge_detections(core::Cpu& cpu, const Problem& problem,
     filters.compute(cpu::in_doppler_domain(cpu, problem, cube, filtered),
                     have_neighbours(problem, detections));
     return Merging(problem, steering, grid, results.statistic, detections, filters).run();
+}
+
+Findings find_targets(core::Cpu& cpu, const Problem& problem, double pfa,
+                      core::View<const cfloat, 2, Host> steering, const DirectionGrid& grid,
+                      CubeView<Host> cube, const Results<Host>& results) {
+    Findings found;
+    if (problem.parameters.detector == Detector::none) return found;
+    found.detections = find_detections(problem, pfa, results.statistic, grid.row_length);
+    const bool automatic = problem.parameters.precision == Precision::automatic;
+    for (const Detection& d : found.detections) {
+        const index_t set = training_set_of(problem, d.range_cell);
+        found.loaded.push_back(automatic &&
+                               results.attempt(d.doppler_bin, set) >= first_loaded_attempt);
+    }
+    if (!found.detections.empty()) {
+        found.merged =
+            merge_detections(cpu, problem, steering, grid, cube, results, found.detections);
+    }
+    return found;
 }
 
 }  // namespace aperture::stap

@@ -88,8 +88,9 @@ TEST(ScaleOfFrames, IsAFactorOrASize) {
 }
 
 TEST(Choices, RefusalNamesThemAll) {
-    EXPECT_EQ(parse_choice("--training", training_choices, "sliding"), stap::Training::sliding);
-    EXPECT_EQ(error_of([] { parse_choice("--training", training_choices, "none"); }),
+    EXPECT_EQ(parse_choice("--training", stap::training_choices, "sliding"),
+              stap::Training::sliding);
+    EXPECT_EQ(error_of([] { parse_choice("--training", stap::training_choices, "none"); }),
               "--training none: expected block|sliding|all");
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using core::index_t;
 
-/// Compares cuFFT with FFTW, which fft_test.cpp compares with the defining sum.
+/// Compares cuFFT with the transforms of CPUs, which fft_test.cpp compares with the defining sum.
 class GpuFft : public testing::TestWithParam<FftBatch> {};
 
 TEST_P(GpuFft, AgreesWithTheCpu) {

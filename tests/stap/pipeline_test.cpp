@@ -98,6 +98,11 @@ std::vector<Case> cases() {
     list.push_back(without_pulses(of(all, staged, 20, 6, 3, ace, 2, relative)));
     list.push_back(of(all, fused, 20, 30, 1, amf, 2, absolute));
     list.push_back(of(all, fused, 16, 1, 3, cfar, 64));
+    // In passes.
+    for (const Training training : {block, sliding, all}) {
+        list.push_back(of(training, fused, 20, 0, 3, amf, 67));
+    }
+    list.push_back(of(block, staged, 20, 0, 1, glrt, 65));
     Case scalar = of(block, staged, 8, 0, 1, amf, 1);
     scalar.channels = 1;
     scalar.doppler_bins = 4;

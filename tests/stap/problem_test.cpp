@@ -144,26 +144,12 @@ const std::vector<Refusal> refusals = {
 INSTANTIATE_TEST_SUITE_P(Problem, ProblemRefuses, testing::ValuesIn(refusals),
                          [](const auto& tested) { return tested.param.name; });
 
-TEST(Problem, HasMoreVectorsThanARun) {
+TEST(Problem, HasAtMost1024SteeringVectors) {
     Asked asked;
     asked.steering_vectors = 1024;
     EXPECT_EQ(asked.problem().steering_vectors, 1024);
-    core::Cpu cpu(1);
-    const auto starts = [&](int vectors) {
-        asked.steering_vectors = vectors;
-        const core::Array<cfloat, 2> steering({vectors, 12});
-        Pipeline<core::Cpu>(cpu, asked.problem(), steering);
-    };
-    for (const Implementation way : {Implementation::fused, Implementation::staged}) {
-        asked.parameters.implementation = way;
-        EXPECT_NO_THROW(starts(64));
-        try {
-            starts(65);
-            ADD_FAILURE() << "accepted";
-        } catch (const core::InvalidArgument& error) {
-            EXPECT_THAT(error.what(), HasSubstr("65 steering vectors, at most 64 in one run"));
-        }
-    }
+    asked.steering_vectors = 1025;
+    EXPECT_THROW(asked.problem(), core::InvalidArgument);
 }
 
 TEST(Problem, LoadingMakesFewCellsEnough) {

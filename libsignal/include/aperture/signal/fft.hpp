@@ -17,11 +17,9 @@ struct FftBatch {
     core::index_t distance = 0;  ///< elements between first samples of successive transforms
 };
 
-/// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (cuFFT
-/// on core::Gpu; FFTW on core::Cpu, or in a build with APERTURE_FFT=own our own). A plan is created
-/// once and used many times; running it allocates nothing, but for our own on a thread's first run.
-/// Copies share the plan. FFTW plans are estimated, not measured, so that results are bitwise
-/// reproducible. The executor must outlive the plan.
+/// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (by
+/// cuFFT on core::Gpu). A plan is created once and used many times; running it allocates nothing,
+/// but on a Cpu for a thread's first run. Copies share the plan. The executor must outlive it.
 template <class Executor>
 class ForwardFft {
   public:
@@ -35,7 +33,7 @@ class ForwardFft {
     void run(std::complex<float>* first) const;
 
   private:
-    std::shared_ptr<void> plan_;  ///< none for an empty batch of a library
+    std::shared_ptr<void> plan_;  ///< none for an empty batch on a Gpu
 };
 
 }  // namespace aperture::signal

@@ -10,6 +10,9 @@
 
 namespace aperture::stap {
 
+/// False-alarm probability of one cell, for a caller who does not choose it.
+inline constexpr double default_pfa = 1e-6;
+
 /// The threshold that an adaptive detector's statistic (see Pipeline) exceeds with probability
 /// `pfa` in a cell without a target, for Gaussian data of any covariance, without loading.
 ///
@@ -55,6 +58,12 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
 /// The Doppler bin of K = `bins` whose centre is nearest to `doppler`, cycles per pulse, -0.5 ..
 /// 0.5.
 int nearest_doppler_bin(double doppler, int bins);
+
+/// The centre of a Doppler bin in cycles per pulse, -0.5 <= f < 0.5.
+inline double doppler_of_bin(int bin, int bins) {
+    const int signed_bin = bin < (bins + 1) / 2 ? bin : bin - bins;
+    return static_cast<double>(signed_bin) / bins;
+}
 
 /// Detections compared with planted targets.
 struct DetectionScore {

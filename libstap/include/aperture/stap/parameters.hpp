@@ -85,8 +85,8 @@ struct Problem {
 };
 
 inline constexpr int max_steering_vectors = 1024;  ///< of a Problem
-/// Of one Pipeline, and of the stages that compute with weights: it bounds what their threads hold.
-/// Results for more steering vectors take several runs, each for a part of the vectors.
+/// Of the stages that compute with weights: it bounds what their threads hold. A Pipeline computes
+/// with more steering vectors in passes.
 inline constexpr int max_vectors_of_run = 64;
 
 /// Validates parameters against the cube and derives the sizes. Throws core::InvalidArgument, with

@@ -48,9 +48,8 @@ class Pipeline {
     using Space = typename Executor::Space;
 
     /// Copies `steering`, [D][n] in host memory. Throws core::InvalidArgument for steering of other
-    /// extents, for D above max_vectors_of_run and for a problem that this executor does not
-    /// support: cublas on a Cpu, or with other than block training, or mixed; core::DeviceError if
-    /// memory does not suffice.
+    /// extents and for a problem that this executor does not support: cublas on a Cpu, or with
+    /// other than block training, or mixed; core::DeviceError if memory does not suffice.
     Pipeline(Executor& executor, const Problem& problem,
              core::View<const cfloat, 2, core::Host> steering);
 

@@ -58,6 +58,9 @@ core::Array<cfloat, 2> steering_vectors(const std::vector<ElementPosition>& elem
 
 /// Default directions: `count` azimuths in degrees, evenly spaced in sin(azimuth) over the visible
 /// range of the array (without the duplicate of the ambiguous end).
-std::vector<double> default_azimuths(int count);
+std::vector<double> default_azimuths(int count = 16);
+
+/// Of a uniform line whose spacing is unknown.
+inline constexpr double default_spacing_wavelengths = 0.5;
 
 }  // namespace aperture::stap

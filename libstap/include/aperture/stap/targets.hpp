@@ -59,4 +59,16 @@ MergedDetections merge_detections(core::Cpu& cpu, const Problem& problem,
                                   const Results<core::Host>& results,
                                   const std::vector<Detection>& detections);
 
+/// What a detector found in a cube.
+struct Findings {
+    std::vector<Detection> detections;  ///< strongest first
+    std::vector<bool> loaded;           ///< of each detection: its covariance has automatic loading
+    MergedDetections merged;
+};
+
+/// find_detections and merge_detections of a run's results; empty without a detector.
+Findings find_targets(core::Cpu& cpu, const Problem& problem, double pfa,
+                      core::View<const cfloat, 2, core::Host> steering, const DirectionGrid& grid,
+                      CubeView<core::Host> cube, const Results<core::Host>& results);
+
 }  // namespace aperture::stap

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/signal/fft.hpp"
+
 #include "libsignal/cpu/any_length_fft.hpp"
 
 namespace aperture::signal {

@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Radar and vision signal processing: STAP, optical flow, correlation, robust PCA.
+
+Functions take arrays of NumPy, or of libraries that NumPy can read, and return arrays of the same
+library. They release the interpreter's lock while they compute.
+"""
+
+from aperture._extension import core as _core
+from aperture._stap import (
+    Stap,
+    StapResult,
+    perfect_suite_cube,
+    simulate_clutter,
+    stap,
+)
+from aperture._system import build_info, cpu_info, gpu_info, set_num_threads, version
+
+DeviceError = _core.DeviceError
+__version__ = version()
+
+__all__ = [
+    "DeviceError",
+    "Stap",
+    "StapResult",
+    "__version__",
+    "build_info",
+    "cpu_info",
+    "gpu_info",
+    "perfect_suite_cube",
+    "set_num_threads",
+    "simulate_clutter",
+    "stap",
+]

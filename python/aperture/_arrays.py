@@ -1,0 +1,131 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What functions accept as arrays, and what they return.
+
+Arrays of NumPy, PyTorch, JAX and everything that NumPy can convert are accepted in host memory.
+Results are arrays of the library that the first argument came from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def _library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def host_array(name: str, array: Any) -> Array:
+    """The NumPy array of an argument, without a copy where its library can share it."""
+    if type(array) is np.ndarray and array.dtype.kind in "biufc":
+        return array
+    library = _library(array)
+    if library == "torch":
+        if array.requires_grad:
+            raise TypeError(f"{name}: the tensor requires a gradient; pass {name}.detach()")
+        if array.is_conj() or array.is_neg():
+            raise TypeError(f"{name}: the tensor is a lazy conjugate or negative; resolve it first")
+        if array.device.type != "cpu":
+            raise TypeError(f"{name}: the tensor is on {array.device}; this build computes on CPUs")
+        return np.asarray(array.numpy())
+    if library in ("jax", "jaxlib"):
+        if isinstance(array, sys.modules["jax"].core.Tracer):
+            raise TypeError(f"{name}: a tracer; aperture cannot be called inside jax.jit")
+        return np.asarray(array)
+    if library == "cupy":
+        raise TypeError(f"{name}: a CuPy array; this build computes on CPUs")
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array; its mask would be lost")
+    try:
+        host = np.asarray(array)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: not an array: {error}") from None
+    if host.dtype.kind not in "biufc":
+        raise TypeError(f"{name}: not numbers, but elements of type {host.dtype}")
+    return host
+
+
+def returner(array: Any) -> Callable[[Array], Any]:
+    """Converts results to the library of an argument."""
+    library = _library(array)
+    if library == "torch":
+        return sys.modules["torch"].from_numpy  # type: ignore[no-any-return]
+    if library in ("jax", "jaxlib"):
+        return sys.modules["jax"].numpy.asarray  # type: ignore[no-any-return]
+    return lambda result: result
+
+
+def converted(name: str, array: Any, dtype: npt.DTypeLike) -> Array:
+    """An argument as an array of a floating or complex type that kernels can read.
+
+    Real numbers of any type are converted; complex ones only to a complex type. The last axis is
+    contiguous afterwards; other strides stay as they are.
+    """
+    host = host_array(name, array)
+    dtype = np.dtype(dtype)
+    if host.dtype == dtype:
+        aligned = host.flags.aligned and host.dtype.isnative
+        if aligned and (host.flags.c_contiguous or _has_rows(host)):
+            return host
+        return np.ascontiguousarray(host, dtype=dtype)
+    kinds = "iufc" if dtype.kind == "c" else "iuf"
+    if host.dtype.kind not in kinds:
+        raise TypeError(f"{name}: elements of type {host.dtype} cannot be converted to {dtype}")
+    with np.errstate(over="ignore"):
+        return host.astype(dtype, order="C")
+
+
+def _has_rows(array: Array) -> bool:
+    """Whether kernels can read an array in place: the last axis is contiguous, and no other one
+    is reversed or repeated."""
+    if array.ndim == 0 or array.size == 0:
+        return False
+    strides = [s for s, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
+    return (
+        (array.shape[-1] <= 1 or array.strides[-1] == array.itemsize)
+        and all(s > 0 for s in strides)
+        and all(s % array.itemsize == 0 for s in array.strides)
+    )
+
+
+def expects_rank(name: str, array: Array, ranks: dict[int, str]) -> None:
+    """Raise ValueError unless the array's rank is among ``ranks``, which say what it means."""
+    if array.ndim not in ranks:
+        wanted = " or ".join(ranks.values())
+        raise ValueError(f"{name}: shape {array.shape}, expected {wanted}")
+
+
+def output(name: str, out: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """A new array, or ``out`` if it is one that can be written."""
+    dtype = np.dtype(dtype)
+    if out is None:
+        return np.empty(shape, dtype)
+    if _library(out) in ("jax", "jaxlib"):
+        raise TypeError(f"{name}: arrays of JAX cannot be written; leave {name} out")
+    host = out if isinstance(out, np.ndarray) else None
+    if host is None and _library(out) == "torch":
+        host = host_array(name, out)
+    if host is None:
+        raise TypeError(f"{name}: expected an array, not {type(out).__name__}")
+    if host.dtype != dtype:
+        raise TypeError(f"{name}: elements of type {host.dtype}, expected {dtype}")
+    if host.shape != shape:
+        raise ValueError(f"{name}: shape {host.shape}, expected {shape}")
+    if not host.flags.writeable:
+        raise ValueError(f"{name}: the array is read-only")
+    if not host.flags.c_contiguous or not host.flags.aligned or not host.dtype.isnative:
+        raise ValueError(f"{name}: the array is not contiguous")
+    return host
+
+
+def expects_finite(name: str, non_finite: int, size: int) -> None:
+    """Raise ValueError if elements are NaN or infinite."""
+    if non_finite:
+        raise ValueError(f"{name}: {non_finite} of {size} elements are NaN or infinite")

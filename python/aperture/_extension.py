@@ -1,0 +1,26 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Loads the extension module: of several builds the best that this processor can run."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from typing import Any
+
+LEVELS = ("x86_64_v4", "x86_64_v3", "x86_64_v2")
+
+
+def _load() -> types.ModuleType:
+    try:
+        level = importlib.import_module("aperture._level").level()
+    except ImportError:
+        # A build for one processor.
+        return importlib.import_module("aperture._cpu")
+    usable = LEVELS[4 - level :]
+    if not usable:
+        raise ImportError("aperture needs a processor of level x86-64-v2 (SSE4.2) or newer")
+    return importlib.import_module(f"aperture._{usable[0]}._cpu")
+
+
+core: Any = _load()

@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of arguments that are not arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def assign(parameters: Any, **values: Any) -> None:
+    """Set parameters of the library; errors name them."""
+    for name, value in values.items():
+        try:
+            setattr(parameters, name, value)
+        except TypeError:
+            kind = type(getattr(parameters, name))
+            if kind is int and isinstance(value, int):
+                raise ValueError(f"{name} {value}: too large") from None
+            raise TypeError(f"{name} {value!r}: expected {_KINDS[kind]}") from None
+
+
+_KINDS = {int: "a whole number", float: "a number", str: "a string", bool: "True or False"}
+
+
+def number(name: str, value: Any) -> float:
+    """A real number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} {value!r}: expected a number") from None

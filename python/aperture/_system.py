@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where functions compute."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+from aperture._extension import core
+
+_default_threads = 0
+
+
+def set_num_threads(n: int) -> None:
+    """Set how many CPU threads functions use that are called without ``threads``.
+
+    Parameters
+    ----------
+    n : int
+        Number of threads; 0 for OpenMP's own default, which is the number of processors or
+        ``OMP_NUM_THREADS``.
+
+    Raises
+    ------
+    ValueError
+        For a negative number.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> aperture.set_num_threads(1)
+    >>> aperture.cpu_info()["threads"]
+    1
+    >>> aperture.set_num_threads(0)
+    """
+    global _default_threads
+    _default_threads = threads_for(n)
+
+
+def threads_for(threads: int | None) -> int:
+    """The number of threads for an argument ``threads``; 0 for OpenMP's default."""
+    if threads is None:
+        return _default_threads
+    try:
+        number = operator.index(threads)
+    except TypeError:
+        raise TypeError(
+            f"threads: expected a whole number, not {type(threads).__name__}"
+        ) from None
+    if not 0 <= number <= 4096:
+        raise ValueError(f"threads {number}: expected 0 (OpenMP's default) to 4096")
+    return number
+
+
+def expects_cpu(device: str) -> None:
+    """Check an argument ``device`` of a build that computes on CPUs only."""
+    if not isinstance(device, str):
+        raise TypeError(f"device: expected a string, not {type(device).__name__}")
+    if device in ("auto", "cpu"):
+        return
+    if re.fullmatch(r"gpu(:\d+)?", device):
+        raise core.DeviceError(f"device {device} cannot be used: built without CUDA")
+    raise ValueError(f"device {device!r}: expected auto, cpu, gpu or gpu:N")
+
+
+def cpu_info() -> dict[str, str | int]:
+    """Processor, instruction set of the build, and number of threads.
+
+    Returns
+    -------
+    dict
+        ``name`` and ``threads``.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> sorted(aperture.cpu_info())
+    ['name', 'threads']
+    """
+    return {
+        "name": core.cpu_name(_default_threads),
+        "threads": core.cpu_threads(_default_threads),
+    }
+
+
+def gpu_info() -> list[dict[str, str | int]]:
+    """The GPUs that can be used: none in a build without CUDA.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> for gpu in aperture.gpu_info():
+    ...     print(gpu["name"])
+    """
+    return []
+
+
+def version() -> str:
+    """The version of the package."""
+    return str(core.version())
+
+
+def build_info() -> dict[str, str]:
+    """How the package was built: version, git commit, compiler.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> aperture.build_info()["version"] == aperture.__version__
+    True
+    """
+    return {
+        "version": core.version(),
+        "git_commit": core.git_commit(),
+        "compiler": core.compiler(),
+    }

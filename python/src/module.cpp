@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// The extension module: the library's functions on arrays that the package has checked. The package
+// allocates every result.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/version.hpp"
+#include "python/src/bindings.hpp"
+#include "python/src/worker.hpp"
+
+namespace aperture::python {
+namespace {
+
+std::atomic<bool> has_computed = false;
+std::atomic<bool> is_orphan = false;
+
+void after_fork_in_child() {
+    if (has_computed) is_orphan = true;
+}
+
+}  // namespace
+
+void expects_no_fork() {
+    if (is_orphan) {
+        throw std::runtime_error(
+            "this process was forked after aperture computed in its parent; start processes by "
+            "multiprocessing's 'spawn' or 'forkserver', or fork before the first computation");
+    }
+    has_computed = true;
+}
+
+}  // namespace aperture::python
+
+NB_MODULE(APERTURE_PYTHON_MODULE, module) {
+    using namespace aperture;
+    pthread_atfork(nullptr, nullptr, python::after_fork_in_child);
+    nanobind::exception<core::DeviceError> error(module, "DeviceError", PyExc_RuntimeError);
+    error.attr("__module__") = "aperture";
+    error.attr("__doc__") = "A fault of the machine: device, driver or memory.";
+    module.def("version", core::version);
+    module.def("git_commit", core::git_commit);
+    module.def("compiler", core::compiler);
+    module.def("cpu_name", [](int threads) { return core::Cpu(threads).name(); });
+    module.def("cpu_threads", [](int threads) { return core::Cpu(threads).threads(); });
+    python::bind_stap(module);
+}

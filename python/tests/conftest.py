@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[[str], str]:
+    """The path of one of the programs, which the environment's APERTURE_PROGRAMS has."""
+
+    def find(name: str) -> str:
+        folder = os.environ.get("APERTURE_PROGRAMS")
+        if not folder:
+            pytest.skip("APERTURE_PROGRAMS does not name the folder of the programs")
+        path = Path(folder) / name
+        assert path.exists(), path
+        return str(path)
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of recorded data, which the environment's APERTURE_DATA names."""
+    folder = Path(os.environ.get("APERTURE_DATA", Path(__file__).parents[2] / ".." / "shared/data"))
+    if not folder.is_dir():
+        pytest.skip(f"no recorded data: {folder} does not exist")
+    return folder
+
+
+@pytest.fixture
+def interrupted() -> Callable[[Callable[[], object]], float]:
+    """Runs a call, interrupts it as Ctrl-C does, and returns how long it then went on."""
+
+    def run(call: Callable[[], object], after: float = 0.2) -> float:
+        sent: list[float] = []
+
+        def send() -> None:
+            time.sleep(after)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+            # The call was too short to be interrupted: wait for the signal, and say so.
+            sender.join()
+            time.sleep(1)
+            pytest.fail("the call ended before it was interrupted")
+        sender.join()
+        return time.monotonic() - sent[0]
+
+    return run

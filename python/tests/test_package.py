@@ -1,0 +1,150 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import inspect
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aperture
+
+
+def test_everything_public_is_documented() -> None:
+    for name in aperture.__all__:
+        described = getattr(aperture, name)
+        if callable(described):
+            assert inspect.getdoc(described), name
+            if inspect.isfunction(described):
+                assert "Examples" in (inspect.getdoc(described) or ""), name
+
+
+def test_import_loads_little() -> None:
+    """Beyond NumPy: in 40 ms, which a busy machine exceeds now and then, and no other library."""
+    script = (
+        "import time, sys, numpy; before = set(sys.modules); start = time.perf_counter();"
+        "import aperture; print(time.perf_counter() - start);"
+        "print(*(set(sys.modules) - before));"
+        "print(*{line.split()[-1] for line in open('/proc/self/maps') if '.so' in line})"
+    )
+    seconds = []
+    for _ in range(5):
+        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        taken, modules, libraries = run.stdout.splitlines()
+        seconds.append(float(taken))
+    assert min(seconds) < 0.04
+    assert not {"matplotlib", "torch", "jax", "h5py"} & set(modules.split())
+    for unwanted in ("opencv", "hdf5", "fftw", "cublas", "nvrtc", "libcuda"):
+        assert unwanted not in libraries
+
+
+def test_versions_agree() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", aperture.__version__)
+    assert aperture.build_info()["version"] == aperture.__version__
+    assert aperture.build_info()["compiler"]
+
+
+def test_number_of_threads() -> None:
+    usual = aperture.cpu_info()["threads"]
+    aperture.set_num_threads(3)
+    assert aperture.cpu_info()["threads"] == 3
+    aperture.set_num_threads(0)
+    assert aperture.cpu_info()["threads"] == usual
+    with pytest.raises(ValueError, match="threads -1"):
+        aperture.set_num_threads(-1)
+    with pytest.raises(TypeError, match="float"):
+        aperture.set_num_threads(2.0)  # type: ignore[arg-type]
+
+
+def flag_defaults(help_text: str) -> dict[str, str]:
+    """What --help says of defaults: "--flag ... (default X)" or "(default: ...)"."""
+    found = {}
+    for entry in re.split(r"\n  (?=-)", help_text):
+        flag = re.search(r"--([a-z0-9-]+)", entry)
+        default = re.search(r"\(default ([^)]*)\)", " ".join(entry.split()))
+        if flag and default:
+            found[flag.group(1)] = default.group(1)
+    return found
+
+
+
+
+def test_defaults_are_those_of_stap(program: Callable[[str], str]) -> None:
+    text = subprocess.run([program("stap"), "--help"], capture_output=True, text=True).stdout
+    said = flag_defaults(text)
+    signature = inspect.signature(aperture.stap).parameters
+    assert float(said["pfa"]) == signature["pfa"].default
+    assert said["solver"] == signature["solver"].default
+    assert said["impl"] == signature["impl"].default
+    assert said["loading"] == "none" and signature["loading"].default is None
+    assert said["detector"] == "none" and signature["detector"].default is None
+    assert re.search(r"or auto \(default\)", " ".join(text.split()))
+    assert signature["precision"].default == "auto"
+    assert re.search(r"disjoint blocks \(default\)", " ".join(text.split()))
+    assert signature["training"].default == "block"
+    cube = np.ones((2, 8, 200), np.complex64)
+    default = aperture.Stap(cube.shape)
+    assert f"order {2 * int(said['tdof'])}" in repr(default)
+    assert "16 steering vectors" in repr(default) and "16 over the visible" in text
+
+
+def _adapt(cube: Any) -> Any:
+    return aperture.stap(cube, azimuth=[0.0], training_block=16).output
+
+
+def _adapt_in_child(connection: Any, cube: Any) -> None:
+    try:
+        connection.send(_adapt(cube))
+    except RuntimeError as error:
+        connection.send(str(error))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_child_processes_compute_or_say_why_not(method: str) -> None:
+    cube = aperture.simulate_clutter((2, 4, 32))[0]
+    expected = _adapt(cube)
+    context = multiprocessing.get_context(method)
+    here, there = context.Pipe()
+    child = context.Process(target=_adapt_in_child, args=(there, cube))
+    child.start()
+    assert here.poll(60), "the child hangs"
+    answer = here.recv()
+    child.join(30)
+    assert child.exitcode == 0
+    if method == "fork":
+        assert "forked after aperture computed" in answer
+    else:
+        assert (answer == expected).all()
+
+
+def test_a_fork_before_the_first_computation_computes() -> None:
+    script = (
+        "import os, sys, numpy, aperture;"
+        "child = os.fork();"
+        "cube = numpy.random.default_rng(1).normal(size=(2, 4, 32)) + 0j;"
+        "result = aperture.stap(cube, azimuth=[0.0], training_block=16).output;"
+        "child and sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_openmp_of_pytorch_lives_beside_ours() -> None:
+    pytest.importorskip("torch")
+    script = (
+        "import torch, numpy, aperture;"
+        "a = torch.rand(500, 500) @ torch.rand(500, 500);"
+        "cube = numpy.random.default_rng(1).normal(size=(4, 16, 200)) + 0j;"
+        "first = aperture.stap(cube).output;"
+        "b = torch.rand(500, 500) @ torch.rand(500, 500);"
+        "assert (aperture.stap(cube).output == first).all() and torch.isfinite(a @ b).all()"
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120, env=environment)
