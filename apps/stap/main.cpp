@@ -88,8 +88,9 @@ class CubeRun {
             core::count_non_finite(cpu_, core::View<const stap::cfloat, 3, core::Host>(cube_));
         console_.done();
         if (bad == 0) return;
+        const auto usable = [](stap::cfloat sample) { return core::is_finite(sample); };
         const core::index_t first =
-            std::find_if_not(cube_.begin(), cube_.end(), core::is_finite<float>) - cube_.begin();
+            std::find_if_not(cube_.begin(), cube_.end(), usable) - cube_.begin();
         const auto [channels, pulses, range_cells] = cube_.extent();
         const std::string found = core::text(
             options_.cube.path.string(), ": ", bad, " samples are NaN or infinite, the first at ",
