@@ -9,6 +9,8 @@ namespace aperture::core {
 std::uint64_t device_allocations() { return 0; }
 std::uint64_t device_bytes_allocated() { return 0; }
 
+std::uint64_t waits_for_gpu() { return 0; }
+
 GpuStatus gpu_status(int) { return {false, "built without CUDA"}; }
 
 namespace detail {

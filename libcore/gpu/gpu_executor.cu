@@ -3,11 +3,11 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
-#include <mutex>
 
 #include "aperture/core/executor.hpp"
 #include "libcore/allocated_bytes.hpp"
 #include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/wait_count.hpp"
 
 namespace aperture::core {
 
@@ -16,34 +16,18 @@ namespace {
 std::atomic<std::uint64_t> device_allocation_count{0};
 std::atomic<std::uint64_t> device_allocation_bytes{0};
 
-/// The GPU of this process. All executors are on it, so that allocations without an executor are,
-/// too, from any thread.
-class ProcessGpu {
-  public:
-    void add_executor(int device) {
-        const std::scoped_lock lock(mutex_);
-        expects(executors_ == 0 || device_ == device, "GPU ", device, ": this process uses GPU ",
-                device_.load(), "; use another process for another GPU");
-        device_ = device;
-        ++executors_;
-    }
-    void remove_executor() noexcept {
-        const std::scoped_lock lock(mutex_);
-        --executors_;
-    }
-    /// Makes it the calling thread's current device.
-    void make_current() const {
-        int current = 0;
-        APERTURE_CUDA_TRY(cudaGetDevice(&current));
-        if (current != device_) APERTURE_CUDA_TRY(cudaSetDevice(device_));
-    }
+/// The GPU of the newest executor, for threads that have used none.
+std::atomic<int> newest_device{0};
+/// The GPU of the executor that this thread used last.
+thread_local int used_device = -1;
+std::atomic<std::uint64_t> wait_count{0};
 
-  private:
-    std::mutex mutex_;
-    std::atomic<int> device_{0};
-    int executors_ = 0;
-};
-ProcessGpu process_gpu;
+void make_current(int device) {
+    int current = 0;
+    APERTURE_CUDA_TRY(cudaGetDevice(&current));
+    if (current != device) APERTURE_CUDA_TRY(cudaSetDevice(device));
+}
+void make_current() { make_current(used_device >= 0 ? used_device : newest_device.load()); }
 
 /// Has machine code for a GPU if the library's kernels have.
 __global__ void probe_kernel() {}
@@ -54,6 +38,15 @@ constexpr int least_compute_capability = 80;
 
 std::uint64_t device_allocations() { return device_allocation_count.load(); }
 std::uint64_t device_bytes_allocated() { return device_allocation_bytes.load(); }
+std::uint64_t waits_for_gpu() { return wait_count.load(); }
+void count_wait_for_gpu() { ++wait_count; }
+
+CurrentDevice::CurrentDevice() { APERTURE_CUDA_TRY(cudaGetDevice(&device_)); }
+CurrentDevice::~CurrentDevice() {
+    int current = device_;
+    cudaGetDevice(&current);
+    if (current != device_) cudaSetDevice(device_);
+}
 
 GpuStatus gpu_status(int device) {
     int count = 0;
@@ -98,7 +91,7 @@ GpuStatus gpu_status(int device) {
 namespace detail {
 
 void* allocate(Device, std::size_t bytes, Pages) {
-    process_gpu.make_current();
+    make_current();
     void* block = nullptr;
     APERTURE_CUDA_TRY(cudaMalloc(&block, bytes));
     ++device_allocation_count;
@@ -109,7 +102,7 @@ void* allocate(Device, std::size_t bytes, Pages) {
 void release(Device, void* block, Pages) noexcept { cudaFree(block); }
 
 void* allocate_locked(std::size_t bytes) {
-    process_gpu.make_current();
+    make_current();
     void* block = nullptr;
     APERTURE_CUDA_TRY(cudaHostAlloc(&block, bytes, cudaHostAllocPortable));
     return block;
@@ -130,24 +123,29 @@ struct Gpu::State {
     int device = 0;
     cudaDeviceProp properties{};
     cudaStream_t stream{};
+    cudaEvent_t event{};  ///< orders work of other streams and this one
 
     explicit State(int number) : device(number) {
-        process_gpu.add_executor(device);
-        try {
-            process_gpu.make_current();
-            APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
-            APERTURE_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        } catch (...) {
-            process_gpu.remove_executor();
-            throw;
-        }
+        use();
+        newest_device = device;
+        APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+        APERTURE_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+        const cudaError_t created = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+        if (created != cudaSuccess) cudaEventDestroy(event);
+        APERTURE_CUDA_TRY(created);
     }
     ~State() {
         cudaStreamDestroy(stream);
-        process_gpu.remove_executor();
+        cudaEventDestroy(event);
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
+
+    /// The caller is about to use the GPU, perhaps on another thread than before.
+    void use() const {
+        used_device = device;
+        make_current(device);
+    }
 };
 
 Gpu::Gpu(int device) {
@@ -177,17 +175,31 @@ int Gpu::shared_memory_per_block() const {
 std::size_t Gpu::free_memory() const {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
-    process_gpu.make_current();
+    state_->use();
     APERTURE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes));
     return free_bytes;
 }
 
 CUstream_st* Gpu::stream() const {
-    // The caller is about to use it, perhaps on another thread than before.
-    process_gpu.make_current();
+    state_->use();
     return state_->stream;
 }
 
-void Gpu::synchronize() { APERTURE_CUDA_TRY(cudaStreamSynchronize(state_->stream)); }
+void Gpu::synchronize() {
+    count_wait_for_gpu();
+    APERTURE_CUDA_TRY(cudaStreamSynchronize(state_->stream));
+}
+
+void Gpu::wait_for(CUstream_st* other) {
+    state_->use();
+    APERTURE_CUDA_TRY(cudaEventRecord(state_->event, other));
+    APERTURE_CUDA_TRY(cudaStreamWaitEvent(state_->stream, state_->event, 0));
+}
+
+void Gpu::let_wait(CUstream_st* other) {
+    state_->use();
+    APERTURE_CUDA_TRY(cudaEventRecord(state_->event, state_->stream));
+    APERTURE_CUDA_TRY(cudaStreamWaitEvent(other, state_->event, 0));
+}
 
 }  // namespace aperture::core

@@ -17,6 +17,7 @@
 #include <cuda_runtime_api.h>
 
 #include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/wait_count.hpp"
 #endif
 
 namespace aperture::core {
@@ -37,7 +38,10 @@ class Mark {
     /// Sets the mark after all work submitted so far.
     void set(Gpu& gpu) { APERTURE_CUDA_TRY(cudaEventRecord(event_, gpu.stream())); }
     /// Waits until all work before the mark is done; throws DeviceError if any of it failed.
-    void wait() { APERTURE_CUDA_TRY(cudaEventSynchronize(event_)); }
+    void wait() {
+        count_wait_for_gpu();
+        APERTURE_CUDA_TRY(cudaEventSynchronize(event_));
+    }
 
   private:
     cudaEvent_t event_{};

@@ -5,6 +5,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/wait_count.hpp"
 #include "libcore/timeline_state.hpp"
 
 namespace aperture::core {
@@ -35,6 +36,7 @@ class CudaStageEvents final : public StageEvents {
     }
     double milliseconds() override {
         float ms = 0;
+        count_wait_for_gpu();
         APERTURE_CUDA_TRY(cudaEventSynchronize(stop_));
         APERTURE_CUDA_TRY(cudaEventElapsedTime(&ms, start_, stop_));
         return ms;

@@ -84,13 +84,66 @@ TEST(Gpu, WorksInTheThreadThatItIsMovedTo) {
     EXPECT_TRUE(std::equal(host.begin(), host.end(), back.begin()));
 }
 
-TEST(Gpu, IsTheOnlyOneOfItsProcess) {
+/// 1000 numbers, there and back.
+bool copies(Gpu& gpu) {
+    Array<float, 1> host({1000});
+    std::fill(host.begin(), host.end(), 5.0F);
+    Array<float, 1> back({1000});
+    Array<float, 1, Device> there({1000});
+    copy(gpu, std::as_const(host).view(), there.view());
+    copy(gpu, std::as_const(there).view(), back.view());
+    gpu.synchronize();
+    return std::equal(host.begin(), host.end(), back.begin());
+}
+
+TEST(Gpu, TwoOfAProcessTakeTurns) {
     if (!gpu_status(1).usable) GTEST_SKIP() << "needs two GPUs: " << gpu_status(1).reason;
-    {
-        const Gpu first(0), second(0);
-        EXPECT_THROW(Gpu(1), InvalidArgument);
+    Gpu first(0);
+    Gpu second(1);
+    for (int round = 0; round < 2; ++round) {
+        // Arrays are on the GPU used last.
+        first.stream();
+        EXPECT_TRUE(copies(first));
+        second.stream();
+        EXPECT_TRUE(copies(second));
     }
-    EXPECT_EQ(Gpu(1).device(), 1);
+    EXPECT_EQ(second.device(), 1);
+}
+
+TEST(Gpu, CountsWaits) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    Gpu gpu;
+    const auto before = waits_for_gpu();
+    Array<float, 1> host({10});
+    Array<float, 1, Device> there({10});
+    copy(gpu, std::as_const(host).view(), there.view());
+    gpu.wait_for(nullptr);
+    gpu.let_wait(nullptr);
+    EXPECT_EQ(waits_for_gpu(), before);
+    gpu.synchronize();
+    EXPECT_EQ(waits_for_gpu(), before + 1);
+}
+
+TEST(Gpu, WaitsForOtherStreams) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    Gpu first;
+    Gpu second;
+    constexpr index_t count = 1 << 26;
+    Array<float, 1> host({count}, Pages::locked);
+    Array<float, 1> back({count}, Pages::locked);
+    Array<float, 1, Device> there({count});
+    for (int round = 1; round <= 4; ++round) {
+        std::fill(host.begin(), host.end(), static_cast<float>(round));
+        copy(first, std::as_const(host).view(), there.view());
+        if (round % 2 == 0) {
+            second.wait_for(first.stream());
+        } else {
+            first.let_wait(second.stream());
+        }
+        copy(second, std::as_const(there).view(), back.view());
+        second.synchronize();
+        EXPECT_EQ(back(count - 1), static_cast<float>(round));
+    }
 }
 
 #endif

@@ -53,14 +53,14 @@ class Cpu {
 
 /// Runs operations on one GPU, in order, on a stream of its own. Calls are asynchronous unless
 /// their comment says otherwise. An executor belongs to one host thread, and may be moved to
-/// another one. All executors and device arrays of a process are on one GPU at a time. Defined in
-/// builds with CUDA; a build without has the declaration only, and `gpu_status` returns the reason.
+/// another one. Device arrays are on the GPU of the executor that the calling thread used last; on
+/// a thread that has used none, on that of the newest executor. Defined in builds with CUDA; a
+/// build without has the declaration only, and `gpu_status` returns the reason.
 class Gpu {
   public:
     using Space = Device;
 
-    /// Throws DeviceError if `device` cannot be used, InvalidArgument if executors of another one
-    /// exist.
+    /// Throws DeviceError if `device` cannot be used.
     explicit Gpu(int device = 0);
 
     int device() const;
@@ -80,9 +80,32 @@ class Gpu {
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
 
+    /// Work submitted from now on starts after what `other`, a stream of this GPU, has so far.
+    /// Asynchronous.
+    void wait_for(CUstream_st* other);
+    /// The other way round: later work of `other` starts after what was submitted so far.
+    void let_wait(CUstream_st* other);
+
   private:
     struct State;
     Owned<State> state_;
+};
+
+/// How often this process has waited for a GPU, in an executor or in the library's own run-time
+/// calls. Asynchronous operations leave it as it is, and tests check this. 0 in a build without
+/// CUDA.
+std::uint64_t waits_for_gpu();
+
+/// On a GPU, makes the calling thread's current device what it was when this was created.
+class CurrentDevice {
+  public:
+    CurrentDevice();
+    ~CurrentDevice();
+    CurrentDevice(const CurrentDevice&) = delete;
+    CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+  private:
+    int device_ = 0;
 };
 
 /// Whether a Gpu can be created here, and if not why: "built without CUDA", a compute capability
