@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aperture._extension import core
+
 Array = npt.NDArray[Any]
 
 
@@ -50,6 +52,12 @@ def host_array(name: str, array: Any) -> Array:
     if host.dtype.kind not in "biufc":
         raise TypeError(f"{name}: not numbers, but elements of type {host.dtype}")
     return host
+
+
+def shape_of(name: str, array: Any) -> tuple[int, ...]:
+    """The shape of an argument in any memory."""
+    shape = getattr(array, "shape", None)
+    return tuple(host_array(name, array).shape if shape is None else shape)
 
 
 def returner(array: Any) -> Callable[[Array], Any]:
@@ -125,7 +133,19 @@ def output(name: str, out: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) ->
     return host
 
 
-def expects_finite(name: str, non_finite: int, size: int) -> None:
+def expects_finite(name: str, array: Array, threads: int) -> None:
     """Raise ValueError if elements are NaN or infinite."""
+    if array.dtype.kind not in "fc":
+        return
+    if array.flags.c_contiguous and array.dtype in (np.float32, np.float64, np.complex64):
+        non_finite = core.count_non_finite(threads, array.reshape(-1))
+    else:
+        non_finite = array.size - np.count_nonzero(np.isfinite(array))
     if non_finite:
-        raise ValueError(f"{name}: {non_finite} of {size} elements are NaN or infinite")
+        raise ValueError(f"{name}: {non_finite} of {array.size} elements are NaN or infinite")
+
+
+def expects_apart(name: str, out: Array, array: Array) -> None:
+    """Raise ValueError if an output may share memory with an input."""
+    if np.may_share_memory(out, array):
+        raise ValueError(f"{name}: shares memory with an input")

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,8 @@ import numpy.typing as npt
 from aperture import _arrays
 from aperture._extension import core
 from aperture._parameters import assign, number
-from aperture._system import expects_cpu, threads_for
+from aperture._places import Place, place_of
+from aperture._system import threads_for
 
 _DEFAULTS = core.StapParameters()
 _SCENE = core.ClutterScene()
@@ -48,7 +48,6 @@ TARGET_TYPE = np.dtype(
 )
 
 
-@dataclass(repr=False)
 class StapResult:
     """What :func:`stap` computed.
 
@@ -81,20 +80,52 @@ class StapResult:
     azimuth : float64 [D] or None
         Direction of each steering vector in degrees; None for steering vectors that were given.
     timings : dict
-        Milliseconds of each stage.
+        Milliseconds of each stage; of results on a GPU only until the next run of the same
+        :class:`Stap`.
+
+    On a GPU, the first access to ``detections``, ``targets`` or ``timings`` waits for it.
     """
 
     output: Any
     statistic: Any
     threshold: npt.NDArray[np.float64] | None
-    detections: npt.NDArray[np.void]
-    targets: npt.NDArray[np.void]
     info: Any
     pivot_ratio: Any
     attempt: Any
     doppler: npt.NDArray[np.float64]
     azimuth: npt.NDArray[np.float64] | None
-    timings: dict[str, float] = field(default_factory=dict)
+
+    def __init__(self, **arrays: Any) -> None:
+        self.__dict__.update(arrays)
+        self._find: Callable[[], tuple[Any, Any]] | None = None
+        self._time: Callable[[], dict[str, float]] | None = None
+        self._found: tuple[Any, Any] = (np.empty(0, DETECTION_TYPE), np.empty(0, TARGET_TYPE))
+        self._timings: dict[str, float] = {}
+
+    def _evaluate(self) -> None:
+        if self._find is not None:
+            self._found, self._find = self._find(), None
+        if self._time is not None:
+            self._timings, self._time = self._time(), None
+
+    @property
+    def detections(self) -> npt.NDArray[np.void]:
+        self._evaluate()
+        return cast("npt.NDArray[np.void]", self._found[0])
+
+    @property
+    def targets(self) -> npt.NDArray[np.void]:
+        self._evaluate()
+        return cast("npt.NDArray[np.void]", self._found[1])
+
+    @property
+    def timings(self) -> dict[str, float]:
+        self._evaluate()
+        return self._timings
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._evaluate()
+        return self.__dict__.copy()
 
     def __repr__(self) -> str:
         found = "" if self.statistic is None else f", {len(self.targets)} targets"
@@ -182,7 +213,7 @@ class Stap:
         self,
         shape: Sequence[int],
         *,
-        azimuth: float | Iterable[float] | None = None,
+        azimuth: npt.ArrayLike | None = None,
         steering: Any = None,
         spacing: float = core.DEFAULT_SPACING,
         prf: float | None = None,
@@ -201,9 +232,9 @@ class Stap:
         impl: str = _DEFAULTS.impl,
         device: str = "auto",
         threads: int | None = None,
-        check_finite: bool = True,
+        check_finite: bool | None = None,
     ) -> None:
-        expects_cpu(device)
+        place_of(None, device, threads)
         if domain not in ("pulse", "doppler"):
             raise ValueError(f"domain {domain!r}: expected pulse or doppler")
         if azimuth is not None and steering is not None:
@@ -248,31 +279,32 @@ class Stap:
         else:
             steering = _arrays.converted("steering", steering, np.complex64)
             _arrays.expects_rank("steering", steering, {2: "[vector, channel * tdof + tap]"})
-        self._pipeline = core.StapPipeline(
+        self._problem = core.StapProblem(
             extent,
             parameters,
             steering,
             [] if self._azimuth is None else self._azimuth.tolist(),
             number("spacing", spacing),
-            threads_for(threads),
         )
-        self._detector = detector not in (None, "none")
+        self._detects = parameters.detector != "none"
         self._pfa = number("pfa", pfa)
         self._threshold = None
-        if self._detector:
-            self._threshold = np.array(self._pipeline.thresholds(self._pfa))
+        if self._detects:
+            self._threshold = np.array(self._problem.thresholds(self._pfa))
+        self._device = device
+        self._threads = threads
         self._check_finite = check_finite
-        bins = self._pipeline.doppler_bins
+        self._pipelines: dict[tuple[str, int], Any] = {}
+        bins = self._problem.doppler_bins
         self._cycles = np.array([core.doppler_of_bin(k, bins) for k in range(bins)])
         self._doppler = self._cycles * _prf(prf)
-        sets = (bins, self._pipeline.training_sets)
-        self._map_shape = (self._pipeline.steering_vectors, bins, self._shape[2])
-        self._sets_shape = sets
+        self._map_shape = (self._problem.steering_vectors, bins, self._shape[2])
+        self._sets_shape = (bins, self._problem.training_sets)
 
     def __repr__(self) -> str:
         return (
             f"<Stap of {self._shape} cubes: {self._map_shape[0]} steering vectors, "
-            f"{self._map_shape[1]} Doppler bins, covariances of order {self._pipeline.order}>"
+            f"{self._map_shape[1]} Doppler bins, covariances of order {self._problem.order}>"
         )
 
     def __call__(self, cube: Any, *, out: Any = None) -> StapResult:
@@ -290,90 +322,87 @@ class Stap:
         -------
         StapResult
         """
-        samples = _arrays.converted("cube", cube, np.complex64)
+        place = place_of(cube, self._device, self._threads)
+        samples = place.input("cube", cube, np.complex64, self._check_finite)
         batch = samples.ndim == 4
-        if samples.shape[batch:] != self._shape:
-            raise ValueError(f"cube: shape {samples.shape}, expected {self._shape}")
-        leading = samples.shape[:1] if batch else ()
-        result = self._prepared(leading, out)
-        output, statistic, info, pivot_ratio, attempt = (
-            _arrays.host_array("out", array) if array is not None else None
-            for array in (
-                result.output,
-                result.statistic,
-                result.info,
-                result.pivot_ratio,
-                result.attempt,
-            )
-        )
-        if np.may_share_memory(output, samples):
-            raise ValueError("out: shares memory with the cube")
-        result.timings.clear()
-        rows: list[tuple[Any, ...]] = []
-        target_rows: list[tuple[Any, ...]] = []
+        if tuple(samples.shape[batch:]) != self._shape:
+            raise ValueError(f"cube: shape {tuple(samples.shape)}, expected {self._shape}")
+        leading = tuple(samples.shape[:batch])
+        reused = out if isinstance(out, StapResult) else None
+        given = {"output": out} if reused is None else vars(reused)
+        there = {
+            name: place.output(f"out.{name}" if reused else "out", given.get(name), shape, dtype)
+            for name, shape, dtype in self._arrays_of(leading)
+        }
+        if out is not None and place.core is core:
+            _arrays.expects_apart("out", there["output"], samples)
+        pipeline = self._pipeline(place)
+        stream = place.stream(pipeline)
+        timings: dict[str, float] = {}
         for cpi in range(leading[0]) if batch else (None,):
-
-            def part(array: Any, cpi: int | None = cpi) -> Any:
-                return array if cpi is None or array is None else array[cpi]
-
-            one = part(samples)
-            if self._check_finite:
-                _arrays.expects_finite("cube", self._pipeline.count_non_finite(one), one.size)
-            stages = self._pipeline.run(
-                one, part(output), part(info), part(pivot_ratio), part(attempt), part(statistic)
+            part = [samples, *there.values()]
+            if cpi is not None:
+                part = [array[cpi] for array in part]
+            pipeline.run(stream, *(place.handle(array, pipeline) for array in part))
+            if batch or place.core is core:
+                for name, milliseconds in pipeline.stage_times(pipeline.runs):
+                    timings[name] = timings.get(name, 0.0) + milliseconds
+        arrays = {name: place.result(array, pipeline) for name, array in there.items()}
+        result = reused
+        if result is None:
+            result = StapResult(
+                **{"statistic": None, **arrays},
+                threshold=self._threshold,
+                doppler=self._doppler,
+                azimuth=self._azimuth,
             )
-            for name, milliseconds in stages:
-                result.timings[name] = result.timings.get(name, 0.0) + milliseconds
-            if self._detector:
-                found = self._pipeline.find_targets(
-                    self._pfa, one, part(statistic), part(attempt)
-                )
-                self._add_rows(cpi or 0, found, rows, target_rows)
-        result.detections = np.array(rows, DETECTION_TYPE)
-        result.targets = np.array(target_rows, TARGET_TYPE)
-        if out is None:
-            back = _arrays.returner(cube)
-            for name in ("output", "statistic", "info", "pivot_ratio", "attempt"):
-                array = getattr(result, name)
-                setattr(result, name, None if array is None else back(array))
+        result._timings = timings
+        if not timings:
+            run = pipeline.runs
+            result._time = lambda: dict(pipeline.stage_times(run))
+        if self._detects:
+            statistic, attempt = arrays["statistic"], arrays["attempt"]
+            result._find = lambda: self._find_targets(place, cube, statistic, attempt)
+            if place.core is core:
+                # The caller may change the cube.
+                result._evaluate()
         return result
 
-    def _prepared(self, leading: tuple[int, ...], out: Any) -> StapResult:
-        """A result whose arrays are new, or those of ``out``."""
+    def _pipeline(self, place: Place) -> Any:
+        """Made at the first use of a place."""
+        key = (place.core.__name__, place.where)
+        if key not in self._pipelines:
+            self._pipelines[key] = place.core.StapPipeline(self._problem, place.where)
+        return self._pipelines[key]
+
+    def _arrays_of(self, leading: tuple[int, ...]) -> list[tuple[str, tuple[int, ...], Any]]:
+        """Names, shapes and types of the results' arrays, in the order of StapPipeline.run."""
         maps = leading + self._map_shape
         sets = leading + self._sets_shape
-        reused = out if isinstance(out, StapResult) else None
+        arrays: list[tuple[str, tuple[int, ...], Any]] = [
+            ("output", maps, np.complex64),
+            ("info", sets, np.int32),
+            ("pivot_ratio", sets, np.float32),
+            ("attempt", sets, np.int32),
+        ]
+        if self._detects:
+            arrays.append(("statistic", maps, np.float32))
+        return arrays
 
-        def array(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
-            given = getattr(reused, name) if reused is not None else None
-            checked = _arrays.output(f"out.{name}", given, shape, dtype)
-            return checked if given is None else given
-
-        output: Any
-        if reused is None and out is not None:
-            _arrays.output("out", out, maps, np.complex64)
-            output = out
-        else:
-            output = array("output", maps, np.complex64)
-        statistic = array("statistic", maps, np.float32) if self._detector else None
-        info = array("info", sets, np.int32)
-        pivot_ratio = array("pivot_ratio", sets, np.float32)
-        attempt = array("attempt", sets, np.int32)
-        if reused is not None:
-            return reused
-        empty = np.empty(0)
-        return StapResult(
-            output,
-            statistic,
-            self._threshold,
-            empty.astype(DETECTION_TYPE),
-            empty.astype(TARGET_TYPE),
-            info,
-            pivot_ratio,
-            attempt,
-            self._doppler,
-            self._azimuth,
-        )
+    def _find_targets(
+        self, place: Place, cube: Any, statistic: Any, attempt: Any
+    ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
+        """Detections and targets of all CPIs."""
+        samples = _arrays.converted("cube", place.host(cube), np.complex64)
+        statistics, attempts = place.host(statistic), place.host(attempt)
+        if samples.ndim == 3:
+            samples, statistics, attempts = samples[None], statistics[None], attempts[None]
+        rows: list[tuple[Any, ...]] = []
+        target_rows: list[tuple[Any, ...]] = []
+        for cpi, one in enumerate(zip(samples, statistics, attempts, strict=True)):
+            found = self._problem.find_targets(threads_for(self._threads), self._pfa, *one)
+            self._add_rows(cpi, found, rows, target_rows)
+        return np.array(rows, DETECTION_TYPE), np.array(target_rows, TARGET_TYPE)
 
     def _add_rows(
         self,
@@ -430,13 +459,13 @@ def _shape_of_cube(shape: Sequence[int]) -> tuple[int, int, int]:
     extents = tuple(int(extent) for extent in shape)
     if len(extents) != 3:
         raise ValueError(f"shape {extents}, expected (channels, pulses, range cells)")
-    return extents  # type: ignore[return-value]
+    return extents[0], extents[1], extents[2]
 
 
 def stap(
     cube: Any,
     *,
-    azimuth: float | Iterable[float] | None = None,
+    azimuth: npt.ArrayLike | None = None,
     steering: Any = None,
     spacing: float = core.DEFAULT_SPACING,
     prf: float | None = None,
@@ -455,7 +484,7 @@ def stap(
     impl: str = _DEFAULTS.impl,
     device: str = "auto",
     threads: int | None = None,
-    check_finite: bool = True,
+    check_finite: bool | None = None,
     out: Any = None,
 ) -> StapResult:
     """Adapt a radar data cube to its interference: extended factored STAP with a detector.
@@ -509,9 +538,9 @@ def stap(
         Where to compute.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`.
-    check_finite : bool
-        Refuse a cube with NaN or infinite samples. They would spread to the results of their
-        training cells.
+    check_finite : bool, optional
+        Refuse a cube with NaN or infinite samples, which would spread to the results of their
+        training cells. Default: only a cube in host memory.
     out : StapResult or array, optional
         Where results are stored; see :meth:`Stap.__call__`.
 
@@ -541,12 +570,13 @@ def stap(
     >>> [round(float(target["range_cell"])) for target in result.targets]
     [150]
     """
-    samples = _arrays.host_array("cube", cube)
-    _arrays.expects_rank(
-        "cube", samples, {3: "[channel, pulse, range]", 4: "[cpi, channel, pulse, range]"}
-    )
+    shape = _arrays.shape_of("cube", cube)
+    if len(shape) not in (3, 4):
+        raise ValueError(
+            f"cube: shape {shape}, expected [channel, pulse, range], or with [cpi, ...] before"
+        )
     pipeline = Stap(
-        samples.shape[-3:],
+        shape[-3:],
         azimuth=azimuth,
         steering=steering,
         spacing=spacing,
@@ -685,7 +715,7 @@ def perfect_suite_cube(size: str) -> tuple[npt.NDArray[np.complex64], dict[str, 
     >>> import aperture
     >>> cube, parameters = aperture.perfect_suite_cube("small")
     >>> aperture.stap(cube, **parameters).output.shape
-    (16, 128, 512)
+    (16, 256, 512)
     """
     channels, pulses, cells, bins, block, taps, _ = core.perfect_size(size)
     cube = np.empty((channels, pulses, cells), np.complex64)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import operator
-import re
 
 from aperture._extension import core
 
@@ -51,17 +50,6 @@ def threads_for(threads: int | None) -> int:
     if not 0 <= number <= 4096:
         raise ValueError(f"threads {number}: expected 0 (OpenMP's default) to 4096")
     return number
-
-
-def expects_cpu(device: str) -> None:
-    """Check an argument ``device`` of a build that computes on CPUs only."""
-    if not isinstance(device, str):
-        raise TypeError(f"device: expected a string, not {type(device).__name__}")
-    if device in ("auto", "cpu"):
-        return
-    if re.fullmatch(r"gpu(:\d+)?", device):
-        raise core.DeviceError(f"device {device} cannot be used: built without CUDA")
-    raise ValueError(f"device {device!r}: expected auto, cpu, gpu or gpu:N")
 
 
 def cpu_info() -> dict[str, str | int]:

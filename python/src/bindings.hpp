@@ -6,6 +6,12 @@
 
 namespace aperture::python {
 
+/// Types of parameters and functions on host memory.
 void bind_stap(nanobind::module_& module);
+
+#if APERTURE_CUDA
+/// Functions on a GPU's memory.
+void bind_stap_on_gpu(nanobind::module_& module);
+#endif
 
 }  // namespace aperture::python

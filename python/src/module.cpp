@@ -9,12 +9,26 @@
 #include <atomic>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/finite.hpp"
 #include "aperture/core/version.hpp"
+#include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
 #include "python/src/worker.hpp"
 
 namespace aperture::python {
 namespace {
+
+template <class T>
+void bind_count_non_finite(nanobind::module_& module) {
+    module.def(
+        "count_non_finite",
+        [](int threads, const ArrayIn<const T, 1, core::Host>& array) {
+            CpuWorker worker(threads);
+            const auto view = view_of<const T, 1>(array);
+            return worker.run([&] { return core::count_non_finite(worker.executor(), view); });
+        },
+        nanobind::arg(), nanobind::arg().noconvert());
+}
 
 std::atomic<bool> has_computed = false;
 std::atomic<bool> is_orphan = false;
@@ -47,5 +61,8 @@ NB_MODULE(APERTURE_PYTHON_MODULE, module) {
     module.def("compiler", core::compiler);
     module.def("cpu_name", [](int threads) { return core::Cpu(threads).name(); });
     module.def("cpu_threads", [](int threads) { return core::Cpu(threads).threads(); });
+    python::bind_count_non_finite<float>(module);
+    python::bind_count_non_finite<double>(module);
+    python::bind_count_non_finite<std::complex<float>>(module);
     python::bind_stap(module);
 }

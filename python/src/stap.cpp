@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "aperture/core/finite.hpp"
 #include "aperture/stap/defaults.hpp"
 #include "aperture/stap/detection.hpp"
 #include "aperture/stap/pipeline.hpp"
@@ -41,83 +40,51 @@ stap::CubeShape shape_of(index_t channels, index_t pulses, index_t range_cells, 
 using DetectionRow = std::tuple<int, int, index_t, double, double, bool, int>;
 using TargetRow = std::tuple<double, double, double, double, double, int>;
 
-/// A pipeline for cubes of one shape, with the directions of its steering vectors.
-class StapPipeline {
+/// Results are views of mutable data even where they are only read.
+template <class T, int Rank>
+core::View<T, Rank, Host> without_const(const core::View<const T, Rank, Host>& view) {
+    return {const_cast<T*>(view.data), view.extent, view.stride};
+}
+
+/// A problem with its steering vectors, and where they look.
+class StapProblem {
   public:
     /// Without `steering`, vectors look along `azimuths`.
-    StapPipeline(const stap::CubeShape& shape, const stap::Parameters& parameters,
-                 const std::optional<SteeringIn>& steering, const std::vector<double>& azimuths,
-                 double spacing, int threads)
-        : worker_(threads),
-          problem_(stap::make_problem(
+    StapProblem(const stap::CubeShape& shape, const stap::Parameters& parameters,
+                const std::optional<SteeringIn>& steering, const std::vector<double>& azimuths,
+                double spacing)
+        : problem_(stap::make_problem(
               shape, parameters,
               static_cast<int>(steering ? steering->shape(0) : azimuths.size()))) {
-        const int channels = static_cast<int>(shape.channels);
-        steering_.reshape({problem_.steering_vectors, problem_.order});
         if (steering) {
-            core::expects(static_cast<index_t>(steering->shape(1)) == problem_.order,
-                          "steering has ", steering->shape(1), " elements per vector, expected ",
-                          problem_.order, " (", shape.channels, " channels x ",
-                          parameters.temporal_taps, " taps)");
-            const auto from = view_of<const cfloat, 2>(*steering);
-            for (index_t d = 0; d < problem_.steering_vectors; ++d)
-                for (index_t i = 0; i < problem_.order; ++i) steering_(d, i) = from(d, i);
-        } else {
-            grid_.elements = stap::uniform_line(channels, spacing);
-            for (const double azimuth : azimuths) grid_.directions.push_back({azimuth, 0});
-            steering_ = stap::steering_vectors(
-                grid_.elements, grid_.directions,
-                stap::temporal_response(parameters.taper, static_cast<int>(shape.pulses),
-                                        problem_.doppler_bins, parameters.temporal_taps));
+            copy_steering(view_of<const cfloat, 2>(*steering));
+            return;
         }
-        pipeline_.emplace(worker_.executor(), problem_, steering_);
+        grid_.elements = stap::uniform_line(static_cast<int>(shape.channels), spacing);
+        for (const double azimuth : azimuths) grid_.directions.push_back({azimuth, 0});
+        steering_ = stap::steering_vectors(
+            grid_.elements, grid_.directions,
+            stap::temporal_response(parameters.taper, static_cast<int>(shape.pulses),
+                                    problem_.doppler_bins, parameters.temporal_taps));
     }
 
-    int order() const { return problem_.order; }
-    int steering_vectors() const { return problem_.steering_vectors; }
-    int doppler_bins() const { return problem_.doppler_bins; }
-    index_t training_sets() const { return problem_.training_sets; }
-
-    index_t count_non_finite(const Cube& cube) {
-        return worker_.run([&, view = view_of<const cfloat, 3>(cube)] {
-            return core::count_non_finite(worker_.executor(), view);
-        });
-    }
-
-    StageTimes run(const Cube& cube, const ArrayIn<cfloat, 3, Host>& output,
-                   const ArrayIn<int, 2, Host>& info, const ArrayIn<float, 2, Host>& pivot_ratio,
-                   const ArrayIn<int, 2, Host>& attempt,
-                   const std::optional<ArrayIn<float, 3, Host>>& statistic) {
-        const auto view = view_of<const cfloat, 3>(cube);
-        stap::Results<Host> results;
-        results.output = view_of<cfloat, 3>(output);
-        results.info = view_of<int, 2>(info);
-        results.pivot_ratio = view_of<float, 2>(pivot_ratio);
-        results.attempt = view_of<int, 2>(attempt);
-        if (statistic) results.statistic = view_of<float, 3>(*statistic);
-        const auto stages = worker_.run([&] {
-            timeline_.begin_run();
-            pipeline_->run(view, results, &timeline_);
-            return timeline_.stages();
-        });
-        StageTimes times;
-        for (const core::Stage& stage : stages) times.emplace_back(stage.name, stage.ms);
-        return times;
-    }
+    const stap::Problem& problem() const { return problem_; }
+    core::View<const cfloat, 2, Host> steering() const { return steering_; }
 
     std::vector<double> thresholds(double pfa) const {
         return stap::detection_thresholds(problem_, pfa);
     }
 
     std::pair<std::vector<DetectionRow>, std::vector<TargetRow>> find_targets(
-        double pfa, const Cube& cube, const ArrayIn<const float, 3, Host>& statistic,
-        const ArrayIn<const int, 2, Host>& attempt) {
+        int threads, double pfa, const Cube& cube, const ArrayIn<const float, 3, Host>& statistic,
+        const ArrayIn<const int, 2, Host>& attempt) const {
         const auto view = view_of<const cfloat, 3>(cube);
         stap::Results<Host> results;
         results.statistic = without_const(view_of<const float, 3>(statistic));
         results.attempt = without_const(view_of<const int, 2>(attempt));
-        const stap::Findings found = worker_.run([&] {
-            return stap::find_targets(worker_.executor(), problem_, pfa, steering_, grid_, view,
+        CpuWorker worker(threads);
+        const stap::Findings found = worker.run([&] {
+            return stap::find_targets(worker.executor(), problem_, pfa, steering_, grid_, view,
                                       results);
         });
         std::vector<DetectionRow> detections;
@@ -135,19 +102,84 @@ class StapPipeline {
     }
 
   private:
-    /// Results are views of mutable data even where they are only read.
-    template <class T, int Rank>
-    static core::View<T, Rank, Host> without_const(const core::View<const T, Rank, Host>& view) {
-        return {const_cast<T*>(view.data), view.extent, view.stride};
+    void copy_steering(const core::View<const cfloat, 2, Host>& given) {
+        core::expects(given.extent[1] == problem_.order, "steering has ", given.extent[1],
+                      " elements per vector, expected ", problem_.order, " (",
+                      problem_.shape.channels, " channels x ", problem_.parameters.temporal_taps,
+                      " taps)");
+        steering_.reshape(given.extent);
+        for (index_t d = 0; d < given.extent[0]; ++d)
+            for (index_t i = 0; i < given.extent[1]; ++i) steering_(d, i) = given(d, i);
     }
 
-    CpuWorker worker_;
     stap::Problem problem_;
     core::Array<cfloat, 2> steering_;
     stap::DirectionGrid grid_;
-    core::Timeline timeline_;
-    std::optional<stap::Pipeline<core::Cpu>> pipeline_;
 };
+
+/// A pipeline on one executor.
+template <class Worker>
+class StapPipeline {
+    using Space = typename Worker::Executor::Space;
+    template <class T, int Rank>
+    using Argument = ArrayIn<T, Rank, Space>;
+
+  public:
+    /// `where`: the number of threads, or of the GPU.
+    StapPipeline(const StapProblem& problem, int where) : worker_(where) {
+        worker_.run(0, [&] {
+            pipeline_.emplace(worker_.executor(), problem.problem(), problem.steering());
+        });
+    }
+
+    void run(std::uintptr_t stream, const Argument<const cfloat, 3>& cube,
+             const Argument<cfloat, 3>& output, const Argument<int, 2>& info,
+             const Argument<float, 2>& pivot_ratio, const Argument<int, 2>& attempt,
+             const std::optional<Argument<float, 3>>& statistic) {
+        const auto view = view_of<const cfloat, 3, Space>(cube);
+        stap::Results<Space> results;
+        results.output = view_of<cfloat, 3, Space>(output);
+        results.info = view_of<int, 2, Space>(info);
+        results.pivot_ratio = view_of<float, 2, Space>(pivot_ratio);
+        results.attempt = view_of<int, 2, Space>(attempt);
+        if (statistic) results.statistic = view_of<float, 3, Space>(*statistic);
+        worker_.run(stream, [&] {
+            timeline_.begin_run();
+            ++runs_;
+            pipeline_->run(view, results, &timeline_);
+        });
+    }
+
+    /// Runs so far.
+    std::int64_t runs() const { return runs_; }
+    /// The stages of run number `run`, with their milliseconds; nothing if it was not the last one.
+    StageTimes stage_times(std::int64_t run) {
+        if (run != runs_) return {};
+        StageTimes times;
+        for (const core::Stage& stage : worker_.run(0, [&] { return timeline_.stages(); })) {
+            times.emplace_back(stage.name, stage.ms);
+        }
+        return times;
+    }
+
+  private:
+    Worker worker_;
+    core::Timeline timeline_;
+    std::int64_t runs_ = 0;
+    std::optional<stap::Pipeline<typename Worker::Executor>> pipeline_;
+};
+
+template <class Worker>
+void bind_pipeline(nb::module_& module) {
+    using Bound = StapPipeline<Worker>;
+    const auto array = [] { return nb::arg().noconvert(); };
+    nb::class_<Bound>(module, "StapPipeline")
+        .def(nb::init<const StapProblem&, int>())
+        .def("run", &Bound::run, nb::arg(), array(), array(), array(), array(), array(),
+             array().none() = nb::none())
+        .def_prop_ro("runs", &Bound::runs)
+        .def("stage_times", &Bound::stage_times);
+}
 
 void bind_parameters(nb::module_& module) {
     using stap::Parameters;
@@ -178,7 +210,7 @@ void bind_parameters(nb::module_& module) {
                [](Parameters& p) -> auto& { return p.detector; });
 }
 
-void bind_pipeline(nb::module_& module) {
+void bind_problem(nb::module_& module) {
     nb::class_<stap::CubeShape>(module, "CubeShape")
         .def("__init__", [](stap::CubeShape* shape, index_t channels, index_t pulses,
                             index_t range_cells, bool doppler) {
@@ -198,21 +230,19 @@ void bind_pipeline(nb::module_& module) {
         return std::pair(loading.value, loading.relative);
     });
     module.def("doppler_of_bin", stap::doppler_of_bin);
-    nb::class_<StapPipeline>(module, "StapPipeline")
+    nb::class_<StapProblem>(module, "StapProblem")
         .def(nb::init<const stap::CubeShape&, const stap::Parameters&,
-                      const std::optional<SteeringIn>&, const std::vector<double>&, double, int>(),
-             nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
-        .def_prop_ro("order", &StapPipeline::order)
-        .def_prop_ro("steering_vectors", &StapPipeline::steering_vectors)
-        .def_prop_ro("doppler_bins", &StapPipeline::doppler_bins)
-        .def_prop_ro("training_sets", &StapPipeline::training_sets)
-        .def("count_non_finite", &StapPipeline::count_non_finite, nb::arg().noconvert())
-        .def("run", &StapPipeline::run, nb::arg().noconvert(), nb::arg().noconvert(),
-             nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
-             nb::arg().noconvert().none())
-        .def("thresholds", &StapPipeline::thresholds)
-        .def("find_targets", &StapPipeline::find_targets, nb::arg(), nb::arg().noconvert(),
-             nb::arg().noconvert(), nb::arg().noconvert());
+                      const std::optional<SteeringIn>&, const std::vector<double>&, double>(),
+             nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+        .def_prop_ro("order", [](const StapProblem& p) { return p.problem().order; })
+        .def_prop_ro("steering_vectors",
+                     [](const StapProblem& p) { return p.problem().steering_vectors; })
+        .def_prop_ro("doppler_bins", [](const StapProblem& p) { return p.problem().doppler_bins; })
+        .def_prop_ro("training_sets",
+                     [](const StapProblem& p) { return p.problem().training_sets; })
+        .def("thresholds", &StapProblem::thresholds)
+        .def("find_targets", &StapProblem::find_targets, nb::arg(), nb::arg(),
+             nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert());
 }
 
 void copy_to(const core::Array<cfloat, 3>& from, const ArrayIn<cfloat, 3, Host>& to) {
@@ -269,8 +299,12 @@ void bind_simulation(nb::module_& module) {
 
 void bind_stap(nb::module_& module) {
     bind_parameters(module);
-    bind_pipeline(module);
+    bind_problem(module);
+    bind_pipeline<CpuWorker>(module);
     bind_simulation(module);
 }
+#if APERTURE_CUDA
+void bind_stap_on_gpu(nb::module_& module) { bind_pipeline<GpuWorker>(module); }
+#endif
 
 }  // namespace aperture::python

@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <mutex>
 
 #include "aperture/core/executor.hpp"
@@ -41,6 +42,11 @@ class CpuWorker {
         since_signals_.reset();
         return work();
     }
+    /// For code that is one for all workers: a CPU has no streams.
+    template <class Work>
+    auto run(std::uintptr_t /*stream*/, const Work& work) {
+        return run(work);
+    }
 
   private:
     /// Python handles signals on its main thread only, and only here while the library computes.
@@ -56,5 +62,58 @@ class CpuWorker {
     core::Stopwatch since_signals_;
     std::mutex mutex_;
 };
+
+#if APERTURE_CUDA
+/// The same on a GPU. The calling thread's current device stays as it is.
+class GpuWorker {
+  public:
+    using Executor = core::Gpu;
+
+    explicit GpuWorker(int device) : GpuWorker(device, core::CurrentDevice()) {}
+    GpuWorker(const GpuWorker&) = delete;
+    GpuWorker& operator=(const GpuWorker&) = delete;
+
+    core::Gpu& executor() { return gpu_; }
+
+    /// Calls work() in the order of the caller's stream: after what it has so far, and before what
+    /// it gets next. Asynchronous if the work is.
+    template <class Work>
+    auto run(std::uintptr_t stream, const Work& work) {
+        expects_no_fork();
+        const nb::gil_scoped_release release;
+        const std::scoped_lock lock(mutex_);
+        const core::CurrentDevice restored;
+        const Order order(gpu_, reinterpret_cast<CUstream_st*>(stream));
+        return work();
+    }
+
+  private:
+    GpuWorker(int device, const core::CurrentDevice& /*restored*/) : gpu_(device) {}
+
+    /// Even work that fails may have started to use the caller's arrays.
+    class Order {
+      public:
+        Order(core::Gpu& gpu, CUstream_st* stream) : gpu_(gpu), stream_(stream) {
+            gpu_.wait_for(stream_);
+        }
+        ~Order() {
+            try {
+                gpu_.let_wait(stream_);
+            } catch (const core::DeviceError&) {
+                // The caller's next call on this device reports it.
+            }
+        }
+        Order(const Order&) = delete;
+        Order& operator=(const Order&) = delete;
+
+      private:
+        core::Gpu& gpu_;
+        CUstream_st* stream_;
+    };
+
+    core::Gpu gpu_;
+    std::mutex mutex_;
+};
+#endif
 
 }  // namespace aperture::python
