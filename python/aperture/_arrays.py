@@ -20,29 +20,41 @@ from aperture._extension import core
 Array = npt.NDArray[Any]
 
 
-def _library(array: Any) -> str:
-    return type(array).__module__.partition(".")[0]
+def library_of(array: Any) -> str:
+    """"numpy", "torch", "cupy", "jax", or the name of the module of another type."""
+    library = type(array).__module__.partition(".")[0]
+    return "jax" if library == "jaxlib" else library
+
+
+def expects_plain_tensor(name: str, tensor: Any) -> None:
+    """Raise for tensors of PyTorch that are more than their memory."""
+    if tensor.requires_grad:
+        raise TypeError(f"{name}: the tensor requires a gradient; pass {name}.detach()")
+    if tensor.is_conj() or tensor.is_neg():
+        raise TypeError(f"{name}: the tensor is a lazy conjugate or negative; resolve it first")
+
+
+def expects_no_tracer(name: str, array: Any) -> None:
+    """Raise for the arguments of a function that JAX traces."""
+    if isinstance(array, sys.modules["jax"].core.Tracer):
+        raise TypeError(f"{name}: a tracer; aperture cannot be called inside jax.jit")
 
 
 def host_array(name: str, array: Any) -> Array:
     """The NumPy array of an argument, without a copy where its library can share it."""
     if type(array) is np.ndarray and array.dtype.kind in "biufc":
         return array
-    library = _library(array)
+    library = library_of(array)
     if library == "torch":
-        if array.requires_grad:
-            raise TypeError(f"{name}: the tensor requires a gradient; pass {name}.detach()")
-        if array.is_conj() or array.is_neg():
-            raise TypeError(f"{name}: the tensor is a lazy conjugate or negative; resolve it first")
+        expects_plain_tensor(name, array)
         if array.device.type != "cpu":
-            raise TypeError(f"{name}: the tensor is on {array.device}; this build computes on CPUs")
+            raise TypeError(f"{name}: the tensor is on {array.device}, expected host memory")
         return np.asarray(array.numpy())
-    if library in ("jax", "jaxlib"):
-        if isinstance(array, sys.modules["jax"].core.Tracer):
-            raise TypeError(f"{name}: a tracer; aperture cannot be called inside jax.jit")
+    if library == "jax":
+        expects_no_tracer(name, array)
         return np.asarray(array)
     if library == "cupy":
-        raise TypeError(f"{name}: a CuPy array; this build computes on CPUs")
+        raise TypeError(f"{name}: an array of CuPy, expected host memory")
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(f"{name}: a masked array; its mask would be lost")
     try:
@@ -62,10 +74,10 @@ def shape_of(name: str, array: Any) -> tuple[int, ...]:
 
 def returner(array: Any) -> Callable[[Array], Any]:
     """Converts results to the library of an argument."""
-    library = _library(array)
+    library = library_of(array)
     if library == "torch":
         return sys.modules["torch"].from_numpy  # type: ignore[no-any-return]
-    if library in ("jax", "jaxlib"):
+    if library == "jax":
         return sys.modules["jax"].numpy.asarray  # type: ignore[no-any-return]
     return lambda result: result
 
@@ -115,10 +127,10 @@ def output(name: str, out: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) ->
     dtype = np.dtype(dtype)
     if out is None:
         return np.empty(shape, dtype)
-    if _library(out) in ("jax", "jaxlib"):
+    if library_of(out) == "jax":
         raise TypeError(f"{name}: arrays of JAX cannot be written; leave {name} out")
     host = out if isinstance(out, np.ndarray) else None
-    if host is None and _library(out) == "torch":
+    if host is None and library_of(out) == "torch":
         host = host_array(name, out)
     if host is None:
         raise TypeError(f"{name}: expected an array, not {type(out).__name__}")

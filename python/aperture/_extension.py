@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
+import os
 import types
 from typing import Any
 
@@ -24,3 +27,17 @@ def _load() -> types.ModuleType:
 
 
 core: Any = _load()
+
+
+@functools.cache
+def gpu_core() -> Any:
+    """The module that computes on GPUs, loaded at its first use; None in a build without CUDA."""
+    if importlib.util.find_spec("aperture._gpu") is None:
+        return None
+    return importlib.import_module("aperture._gpu")
+
+
+@functools.cache
+def has_gpu() -> bool:
+    """Whether GPU 0 can be used."""
+    return os.path.exists("/dev/nvidiactl") and gpu_core() is not None and not gpu_core().status(0)

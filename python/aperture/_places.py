@@ -9,13 +9,13 @@ that the module's functions can use; with several problems in one call, ``there[
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from aperture import _arrays
-from aperture._extension import core
+from aperture._extension import core, gpu_core, has_gpu
 from aperture._system import threads_for
 
 Shape = tuple[int, ...]
@@ -91,12 +91,39 @@ class HostPlace:
 
 
 def place_of(like: Any, device: str, threads: int | None) -> Place:
-    """The place for a call with this array and these arguments ``device`` and ``threads``."""
-    if device in ("auto", "cpu"):
+    """The place for a call with this array and these arguments ``device`` and ``threads``.
+
+    An array on a GPU is computed there. An array in host memory is by default computed on GPU 0 if
+    it can be used, as the programs do.
+    """
+    gpu = _gpu_of(device)
+    library = _arrays.library_of(like)
+    if library in ("torch", "cupy", "jax"):
+        from aperture import _cuda
+
+        at = _cuda.gpu_of("array", like)
+        if at is not None:
+            if device != "auto" and gpu != at:
+                raise ValueError(f"device {device!r}, but the array is on GPU {at}")
+            return cast(Place, _cuda.cuda_place(library, at))
+    if gpu is None and device == "auto" and has_gpu():
+        gpu = 0
+    if gpu is None:
         return HostPlace(like, threads)
+    if gpu_core() is None:
+        raise core.DeviceError(f"device {device} cannot be used: built without CUDA")
+    from aperture import _cuda
+
+    return _cuda.StagedPlace(like, gpu)
+
+
+def _gpu_of(device: str) -> int | None:
+    """The GPU that an argument ``device`` names."""
+    if device in ("auto", "cpu"):
+        return None
     if not isinstance(device, str):
         raise TypeError(f"device: expected a string, not {type(device).__name__}")
     match = re.fullmatch(r"gpu(?::(\d+))?", device)
     if match is None:
         raise ValueError(f"device {device!r}: expected auto, cpu, gpu or gpu:N")
-    raise core.DeviceError(f"device {device} cannot be used: built without CUDA")
+    return int(match[1] or 0)

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
-from aperture._extension import core
+from aperture._extension import core, gpu_core
 
 _default_threads = 0
 
@@ -72,8 +73,13 @@ def cpu_info() -> dict[str, str | int]:
     }
 
 
-def gpu_info() -> list[dict[str, str | int]]:
+def gpu_info() -> list[dict[str, Any]]:
     """The GPUs that can be used: none in a build without CUDA.
+
+    Returns
+    -------
+    list of dict
+        ``device``, ``name``, ``compute_capability``, ``multiprocessors``, ``free_bytes``.
 
     Examples
     --------
@@ -81,7 +87,12 @@ def gpu_info() -> list[dict[str, str | int]]:
     >>> for gpu in aperture.gpu_info():
     ...     print(gpu["name"])
     """
-    return []
+    if gpu_core() is None:
+        return []
+    gpus: list[dict[str, Any]] = []
+    while info := gpu_core().info(len(gpus)):
+        gpus.append(info)
+    return gpus
 
 
 def version() -> str:

@@ -6,12 +6,8 @@
 
 namespace aperture::python {
 
-/// Types of parameters and functions on host memory.
+/// Each adds the classes that compute on the module's executor. The module for CPUs also gets types
+/// of parameters and functions of host memory.
 void bind_stap(nanobind::module_& module);
-
-#if APERTURE_CUDA
-/// Functions on a GPU's memory.
-void bind_stap_on_gpu(nanobind::module_& module);
-#endif
 
 }  // namespace aperture::python

@@ -4,9 +4,6 @@
 // allocates every result.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
-#include <pthread.h>
-
-#include <atomic>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/finite.hpp"
@@ -30,29 +27,12 @@ void bind_count_non_finite(nanobind::module_& module) {
         nanobind::arg(), nanobind::arg().noconvert());
 }
 
-std::atomic<bool> has_computed = false;
-std::atomic<bool> is_orphan = false;
-
-void after_fork_in_child() {
-    if (has_computed) is_orphan = true;
-}
-
 }  // namespace
-
-void expects_no_fork() {
-    if (is_orphan) {
-        throw std::runtime_error(
-            "this process was forked after aperture computed in its parent; start processes by "
-            "multiprocessing's 'spawn' or 'forkserver', or fork before the first computation");
-    }
-    has_computed = true;
-}
-
 }  // namespace aperture::python
 
-NB_MODULE(APERTURE_PYTHON_MODULE, module) {
+NB_MODULE(_cpu, module) {
     using namespace aperture;
-    pthread_atfork(nullptr, nullptr, python::after_fork_in_child);
+    python::watch_forks();
     nanobind::exception<core::DeviceError> error(module, "DeviceError", PyExc_RuntimeError);
     error.attr("__module__") = "aperture";
     error.attr("__doc__") = "A fault of the machine: device, driver or memory.";

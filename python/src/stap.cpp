@@ -117,10 +117,8 @@ class StapProblem {
     stap::DirectionGrid grid_;
 };
 
-/// A pipeline on one executor.
-template <class Worker>
+/// A pipeline on the module's executor.
 class StapPipeline {
-    using Space = typename Worker::Executor::Space;
     template <class T, int Rank>
     using Argument = ArrayIn<T, Rank, Space>;
 
@@ -150,6 +148,7 @@ class StapPipeline {
         });
     }
 
+    Worker& worker() { return worker_; }
     /// Runs so far.
     std::int64_t runs() const { return runs_; }
     /// The stages of run number `run`, with their milliseconds; nothing if it was not the last one.
@@ -166,19 +165,18 @@ class StapPipeline {
     Worker worker_;
     core::Timeline timeline_;
     std::int64_t runs_ = 0;
-    std::optional<stap::Pipeline<typename Worker::Executor>> pipeline_;
+    std::optional<stap::Pipeline<Worker::Executor>> pipeline_;
 };
 
-template <class Worker>
 void bind_pipeline(nb::module_& module) {
-    using Bound = StapPipeline<Worker>;
     const auto array = [] { return nb::arg().noconvert(); };
-    nb::class_<Bound>(module, "StapPipeline")
-        .def(nb::init<const StapProblem&, int>())
-        .def("run", &Bound::run, nb::arg(), array(), array(), array(), array(), array(),
+    nb::class_<StapPipeline> bound(module, "StapPipeline");
+    bound.def(nb::init<const StapProblem&, int>())
+        .def("run", &StapPipeline::run, nb::arg(), array(), array(), array(), array(), array(),
              array().none() = nb::none())
-        .def_prop_ro("runs", &Bound::runs)
-        .def("stage_times", &Bound::stage_times);
+        .def_prop_ro("runs", &StapPipeline::runs)
+        .def("stage_times", &StapPipeline::stage_times);
+    bind_stream(bound);
 }
 
 void bind_parameters(nb::module_& module) {
@@ -298,13 +296,12 @@ void bind_simulation(nb::module_& module) {
 }  // namespace
 
 void bind_stap(nb::module_& module) {
+#if !APERTURE_PYTHON_GPU
     bind_parameters(module);
     bind_problem(module);
-    bind_pipeline<CpuWorker>(module);
     bind_simulation(module);
-}
-#if APERTURE_CUDA
-void bind_stap_on_gpu(nb::module_& module) { bind_pipeline<GpuWorker>(module); }
 #endif
+    bind_pipeline(module);
+}
 
 }  // namespace aperture::python

@@ -15,8 +15,10 @@ namespace aperture::python {
 namespace nb = nanobind;
 
 /// Throws std::runtime_error in a process that was forked after its parent computed: OpenMP's
-/// threads are gone there, and waiting for them would never end.
+/// threads are gone there, and waiting for them would never end; a GPU's context is unusable.
 void expects_no_fork();
+/// Called once, when the module is loaded.
+void watch_forks();
 
 /// The executor of a Python object. It computes without the interpreter's lock, for one thread at a
 /// time; others wait.
@@ -63,7 +65,7 @@ class CpuWorker {
     std::mutex mutex_;
 };
 
-#if APERTURE_CUDA
+#if APERTURE_PYTHON_GPU
 /// The same on a GPU. The calling thread's current device stays as it is.
 class GpuWorker {
   public:
@@ -74,6 +76,20 @@ class GpuWorker {
     GpuWorker& operator=(const GpuWorker&) = delete;
 
     core::Gpu& executor() { return gpu_; }
+    std::uintptr_t stream() const {
+        const core::CurrentDevice restored;
+        return reinterpret_cast<std::uintptr_t>(gpu_.stream());
+    }
+    /// Later work of the stream starts after what was submitted so far.
+    void let_wait(std::uintptr_t stream) {
+        const core::CurrentDevice restored;
+        gpu_.let_wait(reinterpret_cast<CUstream_st*>(stream));
+    }
+
+    void synchronize() {
+        const nb::gil_scoped_release release;
+        gpu_.synchronize();
+    }
 
     /// Calls work() in the order of the caller's stream: after what it has so far, and before what
     /// it gets next. Asynchronous if the work is.
@@ -114,6 +130,25 @@ class GpuWorker {
     core::Gpu gpu_;
     std::mutex mutex_;
 };
+
+using Worker = GpuWorker;
+#else
+using Worker = CpuWorker;
 #endif
+/// The memory of the module's executor.
+using Space = Worker::Executor::Space;
+
+/// What the package needs to know of an object's stream; nothing on a CPU.
+template <class Class>
+void bind_stream([[maybe_unused]] Class& bound) {
+#if APERTURE_PYTHON_GPU
+    using Object = typename Class::Type;
+    bound.def_prop_ro("stream", [](Object& object) { return object.worker().stream(); });
+    bound.def("let_wait", [](Object& object, std::uintptr_t stream) {
+        object.worker().let_wait(stream);
+    });
+    bound.def("synchronize", [](Object& object) { object.worker().synchronize(); });
+#endif
+}
 
 }  // namespace aperture::python

@@ -1,0 +1,326 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Places on a GPU: see _places.py.
+
+Calls are in the order of the caller's current stream (PyTorch, CuPy), or of an array's readiness
+(JAX). Arrays are exchanged by DLPack, without a copy.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aperture import _arrays
+from aperture._extension import core, gpu_core
+
+Shape = tuple[int, ...]
+
+
+def _checked_rows(name: str, array: Any, strides: tuple[int, ...]) -> bool:
+    """Whether kernels can read an array in place; strides are in elements."""
+    shape = tuple(array.shape)
+    longer = [s for s, extent in zip(strides, shape, strict=True) if extent > 1]
+    return (not shape or shape[-1] <= 1 or strides[-1] == 1) and all(s > 0 for s in longer)
+
+
+def _expects_kind(name: str, kind: str, dtype: np.dtype[Any], of: Any) -> None:
+    if kind not in ("iufc" if dtype.kind == "c" else "iuf"):
+        raise TypeError(f"{name}: elements of type {of} cannot be converted to {dtype}")
+
+
+class _CudaPlace:
+    """What PyTorch, CuPy and JAX share."""
+
+    library: str
+
+    def __init__(self, gpu: int) -> None:
+        self.core = gpu_core()
+        self.where = gpu
+
+    def _expects_here(self, name: str, array: Any) -> None:
+        """Raise unless an argument belongs to the same library and GPU."""
+        if _arrays.library_of(array) != self.library:
+            raise TypeError(
+                f"{name}: expected an array of {self.library} on GPU {self.where}, "
+                f"not {type(array).__name__}"
+            )
+        gpu = gpu_of(name, array)
+        if gpu != self.where:
+            at = "host memory" if gpu is None else f"GPU {gpu}"
+            raise ValueError(f"{name}: in {at}, but the first array is on GPU {self.where}")
+
+    def _expects_output(
+        self, name: str, out: Any, shape: Shape, dtype: np.dtype[Any], contiguous: bool
+    ) -> None:
+        if _dtype_name(out) != dtype.name:
+            raise TypeError(f"{name}: elements of type {out.dtype}, expected {dtype}")
+        if tuple(out.shape) != shape:
+            raise ValueError(f"{name}: shape {tuple(out.shape)}, expected {shape}")
+        if not contiguous:
+            raise ValueError(f"{name}: the array is not contiguous")
+
+    def handle(self, there: Any, worker: Any) -> Any:
+        return there.__dlpack__(stream=-1)
+
+    def result(self, there: Any, worker: Any) -> Any:
+        return there
+
+
+def _dtype_name(array: Any) -> str:
+    return str(array.dtype).rpartition(".")[2]
+
+
+class TorchPlace(_CudaPlace):
+    library = "torch"
+
+    def __init__(self, gpu: int) -> None:
+        super().__init__(gpu)
+        self._torch = sys.modules["torch"]
+        self._device = self._torch.device("cuda", gpu)
+
+    def input(
+        self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
+    ) -> Any:
+        dtype = np.dtype(dtype)
+        self._expects_here(name, array)
+        _arrays.expects_plain_tensor(name, array)
+        wanted = getattr(self._torch, dtype.name)
+        if array.dtype != wanted:
+            kind = "c" if array.is_complex() else "f" if array.is_floating_point() else "i"
+            kind = "b" if array.dtype == self._torch.bool else kind
+            _expects_kind(name, kind, dtype, array.dtype)
+            array = array.to(wanted)
+        if not _checked_rows(name, array, array.stride()):
+            array = array.contiguous()
+        if check_finite and not bool(self._torch.isfinite(array).all()):
+            raise ValueError(f"{name}: elements are NaN or infinite")
+        return array
+
+    def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        wanted = getattr(self._torch, np.dtype(dtype).name)
+        return self._torch.empty(shape, dtype=wanted, device=self._device)
+
+    def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        if out is None:
+            return self.new(shape, dtype)
+        self._expects_here(name, out)
+        _arrays.expects_plain_tensor(name, out)
+        self._expects_output(name, out, shape, np.dtype(dtype), out.is_contiguous())
+        return out
+
+    def stream(self, worker: Any) -> int:
+        return int(self._torch.cuda.current_stream(self.where).cuda_stream)
+
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        return np.asarray(array.cpu().numpy())
+
+
+class CupyPlace(_CudaPlace):
+    library = "cupy"
+
+    def __init__(self, gpu: int) -> None:
+        super().__init__(gpu)
+        self._cupy = sys.modules["cupy"]
+
+    def input(
+        self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
+    ) -> Any:
+        dtype = np.dtype(dtype)
+        self._expects_here(name, array)
+        with self._cupy.cuda.Device(self.where):
+            if array.dtype != dtype:
+                _expects_kind(name, array.dtype.kind, dtype, array.dtype)
+                array = array.astype(dtype, order="C")
+            strides = tuple(s // array.itemsize for s in array.strides)
+            if not _checked_rows(name, array, strides):
+                array = self._cupy.ascontiguousarray(array)
+            if check_finite and not bool(self._cupy.isfinite(array).all()):
+                raise ValueError(f"{name}: elements are NaN or infinite")
+        return array
+
+    def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        with self._cupy.cuda.Device(self.where):
+            return self._cupy.empty(shape, dtype)
+
+    def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        if out is None:
+            return self.new(shape, dtype)
+        self._expects_here(name, out)
+        self._expects_output(name, out, shape, np.dtype(dtype), out.flags.c_contiguous)
+        return out
+
+    def stream(self, worker: Any) -> int:
+        with self._cupy.cuda.Device(self.where):
+            return int(self._cupy.cuda.get_current_stream().ptr)
+
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        with self._cupy.cuda.Device(self.where):
+            return np.asarray(self._cupy.asnumpy(array))
+
+
+class _Memory:
+    """An array in memory of our own, for results."""
+
+    def __init__(self, gpu: int, shape: Shape, dtype: np.dtype[Any]) -> None:
+        self.shape, self.dtype = shape, dtype
+        self._gpu = gpu
+        self._offset = 0
+        self.memory = gpu_core().DeviceMemory(max(math.prod(shape) * dtype.itemsize, 1), gpu)
+
+    def __getitem__(self, i: int) -> _Memory:
+        part = object.__new__(_Memory)
+        part.__dict__.update(self.__dict__)
+        part.shape = self.shape[1:]
+        part._offset += i * math.prod(part.shape) * self.dtype.itemsize
+        return part
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def array(self) -> Any:
+        return self.memory.array(self._offset, self.shape, self.dtype.name)
+
+
+class _Exported:
+    """Passes a result on; its consumer's stream waits for the object that computes it."""
+
+    def __init__(self, there: _Memory, worker: Any, gpu: int) -> None:
+        self._there, self._worker, self._gpu = there, worker, gpu
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, self._gpu
+
+    def __dlpack__(self, *, stream: int | None = None, **_: Any) -> Any:
+        # DLPack's numbers for the two default streams are 1 and 2, as CUDA's; None is the first.
+        self._worker.let_wait(1 if stream is None else stream)
+        return self._there.array().__dlpack__()
+
+
+class JaxPlace(_CudaPlace):
+    library = "jax"
+
+    def __init__(self, gpu: int) -> None:
+        super().__init__(gpu)
+        self._jax = sys.modules["jax"]
+
+    def input(
+        self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
+    ) -> Any:
+        dtype = np.dtype(dtype)
+        self._expects_here(name, array)
+        if array.dtype != dtype:
+            _expects_kind(name, array.dtype.kind, dtype, array.dtype)
+            array = array.astype(dtype)
+        if check_finite and not bool(self._jax.numpy.isfinite(array).all()):
+            raise ValueError(f"{name}: elements are NaN or infinite")
+        return array
+
+    def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        return _Memory(self.where, shape, np.dtype(dtype))
+
+    def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        if out is not None:
+            raise TypeError(f"{name}: arrays of JAX cannot be written; leave {name} out")
+        return self.new(shape, dtype)
+
+    def stream(self, worker: Any) -> int:
+        return int(worker.stream)
+
+    def handle(self, there: Any, worker: Any) -> Any:
+        if isinstance(there, _Memory):
+            return there.array()
+        return there.__dlpack__(stream=worker.stream)
+
+    def result(self, there: Any, worker: Any) -> Any:
+        return self._jax.dlpack.from_dlpack(_Exported(there, worker, self.where))
+
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        return np.asarray(array)
+
+
+class StagedPlace:
+    """A GPU for arrays in host memory: copies them there, and results back."""
+
+    def __init__(self, like: Any, gpu: int) -> None:
+        reason = gpu_core().status(gpu)
+        if reason:
+            raise core.DeviceError(f"GPU {gpu} cannot be used: {reason}")
+        self.core = gpu_core()
+        self.where = gpu
+        self._back = _arrays.returner(like)
+        self._outputs: dict[int, Any] = {}
+
+    def input(
+        self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
+    ) -> Any:
+        here = np.ascontiguousarray(_arrays.converted(name, array, dtype))
+        if check_finite is None or check_finite:
+            _arrays.expects_finite(name, here, 0)
+        there = self.new(here.shape, here.dtype)
+        if here.size:
+            there.memory.load(here.reshape(-1).view(np.uint8))
+        return there
+
+    def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        return _Memory(self.where, tuple(shape), np.dtype(dtype))
+
+    def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
+        there = self.new(shape, dtype)
+        if out is not None:
+            self._outputs[id(there)] = _arrays.output(name, out, shape, dtype)
+        return there
+
+    def stream(self, worker: Any) -> int:
+        return int(worker.stream)
+
+    def handle(self, there: Any, worker: Any) -> Any:
+        return there.array()
+
+    def result(self, there: Any, worker: Any) -> Any:
+        given = self._outputs.get(id(there))
+        here = np.empty(there.shape, there.dtype) if given is None else given
+        worker.synchronize()
+        if here.size:
+            there.memory.store(here.reshape(-1).view(np.uint8))
+        return here if given is not None else self._back(here)
+
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        return _arrays.host_array("result", array)
+
+
+def gpu_of(name: str, array: Any) -> int | None:
+    """The GPU that an array is on; None for host memory."""
+    library = _arrays.library_of(array)
+    if library == "torch":
+        if array.device.type not in ("cpu", "cuda"):
+            raise TypeError(f"{name}: the tensor is on {array.device}")
+        return array.device.index if array.device.type == "cuda" else None
+    if library == "cupy":
+        return int(array.device.id)
+    if library == "jax":
+        _arrays.expects_no_tracer(name, array)
+        devices = array.devices()
+        if len(devices) != 1:
+            raise ValueError(f"{name}: the array is on {len(devices)} devices, expected one")
+        (device,) = devices
+        return int(device.local_hardware_id) if device.platform in ("gpu", "cuda") else None
+    return None
+
+
+_PLACES = {"torch": TorchPlace, "cupy": CupyPlace, "jax": JaxPlace}
+
+
+def cuda_place(library: str, gpu: int) -> Any:
+    """The place of an array that is on a GPU."""
+    if gpu_core() is None:
+        raise TypeError(f"an array on GPU {gpu}, but this build computes on CPUs only")
+    reason = gpu_core().status(gpu)
+    if reason:
+        raise core.DeviceError(f"GPU {gpu} cannot be used: {reason}")
+    return _PLACES[library](gpu)
