@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on GPUs: of each library there is, and each GPU."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aperture
+from aperture._extension import gpu_core, has_gpu
+
+pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU can be used")
+
+
+class Torch:
+    name = "torch"
+
+    def __init__(self, gpu: int) -> None:
+        self.module = importlib.import_module("torch")
+        self.device = f"cuda:{gpu}"
+
+    def array(self, host: Any) -> Any:
+        return self.module.from_numpy(host).to(self.device)
+
+    def host(self, array: Any) -> Any:
+        return array.cpu().numpy()
+
+    def type(self) -> Any:
+        return self.module.Tensor
+
+
+class Cupy:
+    name = "cupy"
+
+    def __init__(self, gpu: int) -> None:
+        self.module = importlib.import_module("cupy")
+        self.gpu = gpu
+
+    def array(self, host: Any) -> Any:
+        with self.module.cuda.Device(self.gpu):
+            return self.module.asarray(host)
+
+    def host(self, array: Any) -> Any:
+        return self.module.asnumpy(array)
+
+    def type(self) -> Any:
+        return self.module.ndarray
+
+
+class Jax:
+    name = "jax"
+
+    def __init__(self, gpu: int) -> None:
+        self.module = importlib.import_module("jax")
+        self.device = self.module.devices("gpu")[gpu]
+
+    def array(self, host: Any) -> Any:
+        return self.module.device_put(host, self.device)
+
+    def host(self, array: Any) -> Any:
+        return np.asarray(array)
+
+    def type(self) -> Any:
+        return self.module.Array
+
+
+LIBRARIES = [Torch, Cupy, Jax]
+
+
+@pytest.fixture(params=LIBRARIES, ids=[library.name for library in LIBRARIES])
+def library(request: pytest.FixtureRequest) -> Any:
+    pytest.importorskip(request.param.name)
+    return request.param(0)
+
+
+@pytest.fixture(scope="module")
+def cube() -> Any:
+    return aperture.simulate_clutter((4, 12, 128), targets=[(60, 0.25, 10.0, 10.0)], seed=3)[0]
+
+
+AZIMUTHS = [-20.0, 0.0, 10.0, 30.0]
+
+
+def test_stap_stays_in_the_library_and_agrees_with_the_cpu(library: Any, cube: Any) -> None:
+    there = library.array(cube)
+    result = aperture.stap(there, azimuth=AZIMUTHS, detector="amf")
+    assert isinstance(result.output, library.type())
+    assert isinstance(result.statistic, library.type())
+    expected = aperture.stap(cube, azimuth=AZIMUTHS, detector="amf", device="cpu")
+    scale = np.abs(expected.output).max()
+    assert np.abs(library.host(result.output) - expected.output).max() < 1e-3 * scale
+    assert np.allclose(library.host(result.statistic), expected.statistic, rtol=2e-2, atol=1e-2)
+    assert len(result.targets) == len(expected.targets) == 1
+    assert result.targets["range_cell"][0] == pytest.approx(expected.targets["range_cell"][0], abs=0.1)
+    assert "adaptive" in result.timings
+
+
+def test_host_arrays_go_to_the_gpu_and_come_back(cube: Any) -> None:
+    result = aperture.stap(cube, azimuth=AZIMUTHS, detector="amf", device="gpu")
+    assert type(result.output) is np.ndarray
+    expected = aperture.stap(cube, azimuth=AZIMUTHS, detector="amf", device="cpu")
+    assert np.abs(result.output - expected.output).max() < 1e-3 * np.abs(expected.output).max()
+    out = np.empty_like(expected.output)
+    again = aperture.stap(cube, azimuth=AZIMUTHS, device="gpu", out=out)
+    assert again.output is out and (out == result.output).all()
+
+
+def test_several_cpis(library: Any, cube: Any) -> None:
+    both = library.array(np.stack([cube[..., ::-1], cube]))
+    result = aperture.stap(both, azimuth=[0.0, 10.0])
+    single = aperture.stap(library.array(cube), azimuth=[0.0, 10.0])
+    assert (library.host(result.output)[1] == library.host(single.output)).all()
+
+
+def test_calls_do_not_wait_and_a_second_one_allocates_nothing(library: Any, cube: Any) -> None:
+    there = library.array(cube)
+    adapt = aperture.Stap(cube.shape, azimuth=AZIMUTHS, detector="amf")
+    first = adapt(there)
+    out = None if library.name == "jax" else first
+    waits, allocations = gpu_core().waits(), gpu_core().allocations()
+    result = adapt(there, out=out)
+    assert gpu_core().waits() == waits
+    if library.name != "jax":
+        assert gpu_core().allocations() == allocations
+    assert np.isfinite(library.host(result.output)).all()
+    assert len(result.detections) > 0
+    assert gpu_core().waits() >= waits
+
+
+def test_layouts_and_types_are_converted(library: Any, cube: Any) -> None:
+    usual = library.host(aperture.stap(library.array(cube), azimuth=[5.0]).output)
+    for changed in (cube.astype(np.complex128), np.asfortranarray(cube)):
+        result = aperture.stap(library.array(changed), azimuth=[5.0])
+        assert (library.host(result.output) == usual).all()
+
+
+def test_calls_are_in_the_order_of_the_callers_stream(cube: Any) -> None:
+    torch = pytest.importorskip("torch")
+    expected = aperture.stap(torch.from_numpy(2 * cube).cuda(), azimuth=AZIMUTHS).output.cpu()
+    adapt = aperture.Stap(cube.shape, azimuth=AZIMUTHS)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        busy = torch.rand(8192, 8192, device="cuda")
+        for _ in range(5):
+            busy = busy @ busy / 8192
+        there = torch.from_numpy(cube).cuda(non_blocking=True)
+        there *= 2
+        output = adapt(there).output
+        there.zero_()
+        total = (output + 0).cpu()
+    assert (total == expected).all()
+
+
+def test_the_callers_device_stays_current(cube: Any) -> None:
+    torch = pytest.importorskip("torch")
+    for gpu in range(torch.cuda.device_count()):
+        for current in range(torch.cuda.device_count()):
+            torch.cuda.set_device(current)
+            there = torch.from_numpy(cube).to(f"cuda:{gpu}")
+            output = aperture.stap(there, azimuth=AZIMUTHS).output
+            assert output.device.index == gpu
+            assert torch.cuda.current_device() == current
+            assert torch.isfinite(output.abs()).all()
+    torch.cuda.set_device(0)
+
+
+def test_arrays_on_two_gpus_are_refused(cube: Any) -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    out = torch.empty((4, 16, 128), dtype=torch.complex64, device="cuda:1")
+    with pytest.raises(ValueError, match="on GPU 1, but the first array is on GPU 0"):
+        aperture.stap(torch.from_numpy(cube).to("cuda:0"), azimuth=AZIMUTHS, out=out)
+
+
+def test_bad_calls_on_a_gpu(cube: Any) -> None:
+    torch = pytest.importorskip("torch")
+    there = torch.from_numpy(cube).cuda()
+    with pytest.raises(TypeError, match="requires a gradient"):
+        aperture.stap(there.clone().requires_grad_())
+    with pytest.raises(TypeError, match="conjugate"):
+        aperture.stap(there.conj())
+    with pytest.raises(TypeError, match="torch.bool"):
+        aperture.stap(there.abs() > 1)
+    with pytest.raises(ValueError, match="device 'cpu', but the array is on GPU 0"):
+        aperture.stap(there, device="cpu")
+    with pytest.raises(TypeError, match="expected an array of torch on GPU 0"):
+        aperture.stap(there, azimuth=AZIMUTHS, out=np.empty((4, 16, 128), np.complex64))
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        aperture.stap(there * torch.nan, check_finite=True)
+    with pytest.raises(aperture.DeviceError, match="there is no GPU 77"):
+        aperture.stap(cube, device="gpu:77")
+    jax = pytest.importorskip("jax")
+    with pytest.raises(TypeError, match="tracer"):
+        jax.jit(aperture.stap)(jax.numpy.asarray(cube))
+
+
+def test_two_threads_on_one_gpu(cube: Any) -> None:
+    torch = pytest.importorskip("torch")
+    there = torch.from_numpy(cube).cuda()
+    expected = aperture.stap(there, azimuth=AZIMUTHS).output.cpu()
+    adapts = [aperture.Stap(cube.shape, azimuth=AZIMUTHS) for _ in range(2)]
+    wrong = []
+
+    def work(adapt: aperture.Stap) -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(50):
+                if not (adapt(there).output.cpu() == expected).all():
+                    wrong.append(1)
+
+    threads = [threading.Thread(target=work, args=(adapt,)) for adapt in [*adapts, adapts[0]]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_import_starts_no_gpu() -> None:
+    script = (
+        "import aperture; maps = open('/proc/self/maps').read();"
+        "assert not any(name in maps for name in ('cublas', 'nvrtc', 'libcuda.so', '_gpu.')), maps"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_gpus_are_described() -> None:
+    gpus = aperture.gpu_info()
+    assert gpus and gpus[0]["device"] == 0
+    assert gpus[0]["compute_capability"] >= 8
+    assert "SMs" in gpus[0]["name"]
