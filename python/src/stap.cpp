@@ -117,8 +117,11 @@ class StapProblem {
     stap::DirectionGrid grid_;
 };
 
-/// A pipeline on the module's executor.
+/// A pipeline on an executor. Classes that compute are templates, so that those of the two modules
+/// are different types to nanobind.
+template <class Worker>
 class StapPipeline {
+    using Executor = typename Worker::Executor;
     template <class T, int Rank>
     using Argument = ArrayIn<T, Rank, Space>;
 
@@ -165,17 +168,18 @@ class StapPipeline {
     Worker worker_;
     core::Timeline timeline_;
     std::int64_t runs_ = 0;
-    std::optional<stap::Pipeline<Worker::Executor>> pipeline_;
+    std::optional<stap::Pipeline<Executor>> pipeline_;
 };
 
 void bind_pipeline(nb::module_& module) {
+    using Pipeline = StapPipeline<Worker>;
     const auto array = [] { return nb::arg().noconvert(); };
-    nb::class_<StapPipeline> bound(module, "StapPipeline");
+    nb::class_<Pipeline> bound(module, "StapPipeline");
     bound.def(nb::init<const StapProblem&, int>())
-        .def("run", &StapPipeline::run, nb::arg(), array(), array(), array(), array(), array(),
+        .def("run", &Pipeline::run, nb::arg(), array(), array(), array(), array(), array(),
              array().none() = nb::none())
-        .def_prop_ro("runs", &StapPipeline::runs)
-        .def("stage_times", &StapPipeline::stage_times);
+        .def_prop_ro("runs", &Pipeline::runs)
+        .def("stage_times", &Pipeline::stage_times);
     bind_stream(bound);
 }
 
