@@ -122,6 +122,13 @@ def expects_rank(name: str, array: Array, ranks: dict[int, str]) -> None:
         raise ValueError(f"{name}: shape {array.shape}, expected {wanted}")
 
 
+def expects_shape(name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    """Return the array if it has this shape, else raise ValueError."""
+    if array.shape != shape:
+        raise ValueError(f"{name}: shape {array.shape}, expected {shape}")
+    return array
+
+
 def output(name: str, out: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     """A new array, or ``out`` if it is one that can be written."""
     dtype = np.dtype(dtype)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -272,6 +273,7 @@ class Stap:
                     f"loading='rel:{parameters.loading[0]:g}'",
                     stacklevel=3,
                 )
+        self._spacing = number("spacing", spacing)
         self._azimuth = None
         if steering is None:
             angles = core.default_azimuths() if azimuth is None else np.atleast_1d(azimuth)
@@ -285,7 +287,7 @@ class Stap:
             parameters,
             steering,
             [] if self._azimuth is None else self._azimuth.tolist(),
-            number("spacing", spacing),
+            self._spacing,
         )
         self._detects = parameters.detector != "none"
         self._pfa = number("pfa", pfa)
@@ -372,6 +374,61 @@ class Stap:
         if place.core is core:
             self._prepared = (weakref.ref(result), key, there)
         return result
+
+    def interference_spectra(
+        self, cube: Any, range_cell: int, azimuth: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """What the covariance of one range cell says of the interference.
+
+        Parameters
+        ----------
+        cube : complex [channel, pulse, range]
+            As for :func:`stap`, in host memory.
+        range_cell : int
+            The cell under test.
+        azimuth : sequence of float
+            Directions in degrees.
+
+        Returns
+        -------
+        conventional : float64 [Doppler bin, azimuth]
+            Power of a beam, v^H R v / (v^H v), in units of a snapshot element's.
+        minimum_variance : float64 [Doppler bin, azimuth]
+            v^H v / (v^H R^-1 v): noise power over it is the loss of SINR to interference.
+
+        Raises
+        ------
+        ValueError
+            For a cell outside of the cube and for steering vectors that were given.
+
+        Notes
+        -----
+        Capon 1969; R is the covariance of the cell's weights, in fp64.
+
+        Examples
+        --------
+        >>> import aperture
+        >>> cube, _ = aperture.simulate_clutter((4, 8, 100))
+        >>> adapt = aperture.Stap(cube.shape)
+        >>> _, power = adapt.interference_spectra(cube, 50, [-30.0, 0.0, 30.0])
+        >>> power.shape
+        (8, 3)
+        """
+        if self._azimuth is None:
+            raise ValueError("the array of steering vectors that were given is unknown")
+        samples = _arrays.converted("cube", cube, np.complex64)
+        angles = _arrays.converted("azimuth", azimuth, np.float64)
+        _arrays.expects_rank("azimuth", angles, {1: "one axis"})
+        spectra = tuple(np.empty((len(self._cycles), len(angles))) for _ in range(2))
+        self._problem.interference_spectra(
+            threads_for(self._threads),
+            _arrays.expects_shape("cube", samples, self._shape),
+            operator.index(range_cell),
+            angles.tolist(),
+            self._spacing,
+            *spectra,
+        )
+        return spectra[0], spectra[1]
 
     def _outputs(self, place: Place, leading: tuple[int, ...], out: Any) -> dict[str, Any]:
         """The arrays that a call writes: new ones, or those of ``out``."""

@@ -14,6 +14,7 @@
 #include "aperture/stap/detection.hpp"
 #include "aperture/stap/pipeline.hpp"
 #include "aperture/stap/simulation.hpp"
+#include "aperture/stap/spectra.hpp"
 #include "aperture/stap/steering.hpp"
 #include "aperture/stap/targets.hpp"
 #include "aperture/stap/words.hpp"
@@ -44,6 +45,13 @@ using TargetRow = std::tuple<double, double, double, double, double, int>;
 template <class T, int Rank>
 core::View<T, Rank, Host> without_const(const core::View<const T, Rank, Host>& view) {
     return {const_cast<T*>(view.data), view.extent, view.stride};
+}
+
+template <class T, int Rank>
+void copy_to(const core::Array<T, Rank>& from, const ArrayIn<T, Rank, Host>& to) {
+    const auto view = view_of<T, Rank>(to);
+    core::expects_shape("array", view, from.extent(), core::Strides::dense);
+    std::copy(from.begin(), from.end(), view.data);
 }
 
 /// A problem with its steering vectors, and where they look.
@@ -99,6 +107,27 @@ class StapProblem {
                                  t.strongest.threshold, t.detections);
         }
         return {detections, targets};
+    }
+
+    /// Spectra over [Doppler bin][azimuth]; see stap::interference_spectra.
+    void interference_spectra(int threads, const Cube& cube, index_t range_cell,
+                              const std::vector<double>& azimuths, double spacing,
+                              const ArrayIn<double, 2, Host>& conventional,
+                              const ArrayIn<double, 2, Host>& minimum_variance) const {
+        const stap::CubeShape& shape = problem_.shape;
+        const stap::Parameters& parameters = problem_.parameters;
+        const core::Array<cfloat, 2> directions = stap::steering_vectors(
+            static_cast<int>(shape.channels), spacing, azimuths,
+            stap::temporal_response(parameters.taper, static_cast<int>(shape.pulses),
+                                    problem_.doppler_bins, parameters.temporal_taps));
+        const auto view = view_of<const cfloat, 3>(cube);
+        CpuWorker worker(threads);
+        const stap::InterferenceSpectra spectra = worker.run([&] {
+            return stap::interference_spectra(worker.executor(), problem_, view, range_cell,
+                                              directions);
+        });
+        copy_to(spectra.conventional, conventional);
+        copy_to(spectra.minimum_variance, minimum_variance);
     }
 
   private:
@@ -243,14 +272,11 @@ void bind_problem(nb::module_& module) {
         .def_prop_ro("training_sets",
                      [](const StapProblem& p) { return p.problem().training_sets; })
         .def("thresholds", &StapProblem::thresholds)
+        .def("interference_spectra", &StapProblem::interference_spectra, nb::arg(),
+             nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(),
+             nb::arg().noconvert())
         .def("find_targets", &StapProblem::find_targets, nb::arg(), nb::arg(),
              nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert());
-}
-
-void copy_to(const core::Array<cfloat, 3>& from, const ArrayIn<cfloat, 3, Host>& to) {
-    const auto view = view_of<cfloat, 3>(to);
-    core::expects_shape("cube", view, from.extent(), core::Strides::dense);
-    std::copy(from.begin(), from.end(), view.data);
 }
 
 void bind_simulation(nb::module_& module) {

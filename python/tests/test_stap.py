@@ -311,6 +311,27 @@ def test_singular_covariances_are_reported_not_raised() -> None:
     assert (result.info != 0).all() and not result.output.any()
 
 
+def test_interference_is_strongest_along_the_ridge() -> None:
+    cube, _ = aperture.simulate_clutter((8, 16, 400), beta=1.0, seed=2)
+    adapt = aperture.Stap(cube.shape, doppler_bins=16, prf=None)
+    azimuths = np.array([-40.0, 0.0, 40.0])
+    beams, power = adapt.interference_spectra(cube, 200, azimuths)
+    assert beams.shape == power.shape == (16, 3)
+    doppler = adapt(cube).doppler
+    for i, azimuth in enumerate(azimuths):
+        ridge = 0.5 * np.sin(np.radians(azimuth))
+        for spectrum in (beams, power):
+            assert abs(doppler[np.argmax(spectrum[:, i])] - ridge) <= 1 / 16
+    assert (power <= beams * (1 + 1e-9)).all()
+    with pytest.raises(ValueError, match="400"):
+        adapt.interference_spectra(cube, 400, azimuths)
+    with pytest.raises(ValueError, match="expected \\(8, 16, 400\\)"):
+        adapt.interference_spectra(cube[1:], 0, azimuths)
+    given = aperture.Stap(cube.shape, steering=np.ones((1, 24)))
+    with pytest.raises(ValueError, match="unknown"):
+        given.interference_spectra(cube, 0, azimuths)
+
+
 def test_results_are_copied_and_pickled(cube: Any) -> None:
     result = aperture.stap(cube, azimuth=[0, 10], detector="amf")
     for twin in (copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
