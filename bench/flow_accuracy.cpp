@@ -13,6 +13,7 @@
 #include "aperture/flow/estimator.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
+#include "aperture/signal/grey.hpp"
 #include "apps/common/command_line.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_peers.hpp"
@@ -112,8 +113,8 @@ std::vector<Sequence> read_sequences(const std::vector<std::string>& words) {
                   "expected NAME IMAGE0 IMAGE1 TRUTH, once or more");
     std::vector<Sequence> sequences;
     for (std::size_t i = 0; i < words.size(); i += 4) {
-        sequences.push_back({words[i], media::to_grey(media::read_image(words[i + 1])),
-                             media::to_grey(media::read_image(words[i + 2])),
+        sequences.push_back({words[i], signal::to_grey(media::read_image(words[i + 1]).planes),
+                             signal::to_grey(media::read_image(words[i + 2]).planes),
                              media::read_flow(words[i + 3])});
     }
     return sequences;

@@ -13,6 +13,7 @@
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/plot.hpp"
+#include "aperture/signal/grey.hpp"
 #include "apps/common/command_line.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_system.hpp"
@@ -114,8 +115,8 @@ int run(int argc, char** argv) {
     if (!line.parse(argc, argv)) return 0;
 
     core::Cpu cpu(threads);
-    const auto image0 = media::to_grey(media::read_image(images[0]));
-    const auto image1 = media::to_grey(media::read_image(images[1]));
+    const auto image0 = signal::to_grey(media::read_image(images[0]).planes);
+    const auto image1 = signal::to_grey(media::read_image(images[1]).planes);
     core::expects(image0.extent() == image1.extent(), "the images have different sizes");
     const FlowSystem system(cpu, image0, image1, alpha);
     std::filesystem::create_directories(out);

@@ -6,6 +6,7 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
+#include "aperture/signal/grey.hpp"
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/file_names.hpp"
 
@@ -77,7 +78,7 @@ std::optional<Frame> FrameReader::next() {
         return std::nullopt;
     }
     frame->number = next_;
-    frame->grey = media::to_grey(frame->image);
+    frame->grey = signal::to_grey(frame->image.planes);
     frame->read_ms = watch.ms();
     next_ += range_.step;
     return frame;

@@ -3,9 +3,9 @@
 #include "apps/oflow/given_flow.hpp"
 
 #include "aperture/flow/accuracy.hpp"
+#include "aperture/flow/picture.hpp"
 #include "aperture/media/flow_figure.hpp"
 #include "aperture/media/flow_file.hpp"
-#include "aperture/media/flow_picture.hpp"
 #include "apps/oflow/output_files.hpp"
 #include "apps/oflow/summary.hpp"
 
@@ -29,7 +29,7 @@ void draw_given_flow(const OflowOptions& options, core::Cpu& cpu, Console& conso
     const double read_ms = watch.ms();
 
     watch.reset();
-    GivenFlow given{shape, media::largest_motion(flow), {}};
+    GivenFlow given{shape, flow::largest_motion(flow), {}};
     if (options.truth) given.accuracy = flow::compare(cpu, flow, truth);
     console.phase("writing " + options.common.out.string());
     media::OutputSet outputs;

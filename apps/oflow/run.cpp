@@ -3,8 +3,9 @@
 #include "apps/oflow/run.hpp"
 
 #include "aperture/flow/consistency.hpp"
+#include "aperture/flow/picture.hpp"
 #include "aperture/media/flow_file.hpp"
-#include "aperture/media/flow_picture.hpp"
+#include "aperture/signal/grey.hpp"
 #include "apps/oflow/output_files.hpp"
 
 namespace aperture::apps {
@@ -18,7 +19,7 @@ OflowInputs read_inputs(const OflowOptions& options, Console& console) {
         console.phase("reading " + file.string());
         media::Image image = media::read_image(file);
         form = form_of(image);
-        core::Array<float, 2> grey = media::to_grey(image);
+        core::Array<float, 2> grey = signal::to_grey(image.planes);
         if (keep) kept = std::move(image);
         return grey;
     };
@@ -62,7 +63,7 @@ OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& opti
         check_backward_flow(cpu, estimator, inputs, results);
     }
     if (options.truth) results.accuracy = flow::compare(cpu, results.flow, inputs.truth);
-    results.largest_motion = media::largest_motion(results.flow);
+    results.largest_motion = flow::largest_motion(results.flow);
     console.done();
     return results;
 }

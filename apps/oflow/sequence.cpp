@@ -6,9 +6,9 @@
 #include <cmath>
 #include <future>
 
+#include "aperture/flow/picture.hpp"
 #include "aperture/media/flow_figure.hpp"
 #include "aperture/media/flow_file.hpp"
-#include "aperture/media/flow_picture.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/oflow/output_files.hpp"
@@ -161,7 +161,7 @@ class Sequence {
                            static_cast<double>(found_.shape.rows * found_.shape.columns);
             times.stages.push_back({"backward", results_.backward_ms, 0, 0});
         }
-        results_.largest_motion = media::largest_motion(results_.flow);
+        results_.largest_motion = flow::largest_motion(results_.flow);
         motions_.push_back(results_.largest_motion);
         const core::Stopwatch watch;
         OflowOptions pair = options_of_pair(options_, found_.numbers.back());

@@ -11,10 +11,12 @@
 #include "aperture/flow/parameters.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
+#include "aperture/signal/grey.hpp"
 
 namespace core = aperture::core;
 namespace flow = aperture::flow;
 namespace media = aperture::media;
+namespace signal = aperture::signal;
 
 namespace {
 
@@ -22,8 +24,8 @@ void flow_of_pair(const char* file0, const char* file1) {
     core::Cpu cpu;
 
     // Grey images: [row][column], 0 to 255, of one shape.
-    const core::Array<float, 2> image0 = media::to_grey(media::read_image(file0));
-    const core::Array<float, 2> image1 = media::to_grey(media::read_image(file1));
+    const core::Array<float, 2> image0 = signal::to_grey(media::read_image(file0).planes);
+    const core::Array<float, 2> image1 = signal::to_grey(media::read_image(file1).planes);
     const auto [rows, columns] = image0.extent();
     core::expects(image1.extent() == image0.extent(), file1, ": not the size of ", file0);
 

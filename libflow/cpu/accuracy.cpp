@@ -20,10 +20,9 @@ Accuracy compare(core::Cpu& cpu, ConstFlowView<core::Host> flow, ConstFlowView<c
     const auto all = sums.over_rows(cpu, [&](index_t y) {
         std::array<double, 8> s{};
         for (index_t x = 0; x < truth.extent[2]; ++x) {
+            if (!is_known(truth(0, y, x), truth(1, y, x))) continue;
             const double tu = truth(0, y, x);
             const double tv = truth(1, y, x);
-            // Written so that NaN is unknown, too.
-            if (!(std::abs(tu) <= largest_known && std::abs(tv) <= largest_known)) continue;
             s[known] += 1;
             const double u = flow(0, y, x);
             const double v = flow(1, y, x);

@@ -6,16 +6,19 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <string>
 
-#include "aperture/media/flow_picture.hpp"
-#include "libmedia/src/flow_pixels.hpp"
+#include "aperture/core/error.hpp"
+#include "aperture/flow/accuracy.hpp"
+#include "aperture/flow/picture.hpp"
 #include "libmedia/src/plot_axes.hpp"
 
 namespace aperture::media {
 namespace {
 
 using core::index_t;
+using FlowView = core::View<const float, 3, core::Host>;
 
 constexpr double arrow_width = 1.4;
 constexpr double image_brightness = 0.5;
@@ -28,6 +31,15 @@ constexpr double longest_reference = 70;  // pixels
 constexpr int reference_bottom = wheel_bottom + 70;
 constexpr int shortest_bar = 160;
 constexpr int longest_bar = 400;
+
+/// A picture of the flow's size.
+Picture picture_of_size(const FlowView& flow) {
+    const auto [planes, rows, columns] = flow.extent;
+    constexpr index_t most = std::numeric_limits<int>::max();
+    core::expects(planes == 2 && rows > 0 && columns > 0 && rows <= most && columns <= most,
+                  "flow of ", planes, " planes of ", columns, 'x', rows, " pixels");
+    return {static_cast<int>(columns), static_cast<int>(rows), Colour{}};
+}
 
 std::string pixels_text(double length) {
     std::array<char, 32> words{};
@@ -64,7 +76,7 @@ void draw_wheel(Figure& figure, int left, double max_motion) {
     for (int y = -wheel_radius; y <= wheel_radius; ++y) {
         for (int x = -wheel_radius; x <= wheel_radius; ++x) {
             if (std::hypot(x, y) > wheel_radius) continue;
-            wheel.at(x + wheel_radius, y + wheel_radius) = flow_colour(
+            wheel.at(x + wheel_radius, y + wheel_radius) = flow::flow_colour(
                 static_cast<double>(x) / wheel_radius, static_cast<double>(y) / wheel_radius);
         }
     }
@@ -97,30 +109,36 @@ void draw_reference(Figure& figure, int left, double scale, double largest) {
 }
 
 Picture darkened(const FlowView& image, const FlowView& flow) {
-    return paint(flow, [&](index_t row, index_t column) {
-        const double luma = image.extent[0] == 1
-                                ? image(0, row, column)
-                                : 0.299 * image(0, row, column) + 0.587 * image(1, row, column) +
-                                      0.114 * image(2, row, column);
-        // fmax(NaN, 0) is 0.
-        const double grey = image_brightness * std::min(std::fmax(luma, 0.0), 255.0);
-        const auto level = static_cast<std::uint8_t>(std::lround(grey));
-        return Colour{level, level, level};
-    });
+    Picture picture = picture_of_size(flow);
+    auto pixel = picture.pixels.begin();
+    for (index_t row = 0; row < flow.extent[1]; ++row) {
+        for (index_t column = 0; column < flow.extent[2]; ++column) {
+            const double luma = image.extent[0] == 1 ? image(0, row, column)
+                                                     : 0.299 * image(0, row, column) +
+                                                           0.587 * image(1, row, column) +
+                                                           0.114 * image(2, row, column);
+            // fmax(NaN, 0) is 0.
+            const double grey = image_brightness * std::min(std::fmax(luma, 0.0), 255.0);
+            (pixel++)->fill(static_cast<std::uint8_t>(std::lround(grey)));
+        }
+    }
+    return picture;
 }
 
 }  // namespace
 
 Figure flow_figure(FlowView flow, double max_motion) {
-    const Picture picture = draw_flow(flow, max_motion);
+    Picture picture = picture_of_size(flow);
+    flow::draw_flow(flow, max_motion, picture.view());
     Figure figure = beside_key(picture, wheel_bottom + 30);
     draw_wheel(figure, picture.width, max_motion);
     return figure;
 }
 
 Figure arrow_figure(FlowView image, FlowView flow, int spacing, double scale) {
-    expects_flow(flow);
-    expects_same_size("image", image, flow);
+    core::expects(image.extent[1] == flow.extent[1] && image.extent[2] == flow.extent[2],
+                  "image of ", image.extent[2], 'x', image.extent[1], " pixels, flow of ",
+                  flow.extent[2], 'x', flow.extent[1]);
     const index_t channels = image.extent[0];
     core::expects(channels == 1 || channels == 3, "image has ", channels,
                   " channels, expected 1 or 3");
@@ -130,20 +148,20 @@ Figure arrow_figure(FlowView image, FlowView flow, int spacing, double scale) {
     const Picture picture = darkened(image, flow);
     Figure figure = beside_key(picture, reference_bottom);
     figure.clip({0, 0, double(picture.width), double(picture.height)});
-    const double largest = largest_motion(flow);
+    const double largest = flow::largest_motion(flow);
     const double unit = largest > 0 ? largest : 1;
     // A longer arrow ends outside in any case.
     const double longest = 2.0 * (picture.width + picture.height);
     for (index_t row = spacing / 2; row < flow.extent[1]; row += spacing) {
         for (index_t column = spacing / 2; column < flow.extent[2]; column += spacing) {
-            if (!known_at(flow, row, column)) continue;
+            if (!flow::is_known(flow(0, row, column), flow(1, row, column))) continue;
             const double u = flow(0, row, column);
             const double v = flow(1, row, column);
             const double length = scale * std::hypot(u, v);
             const double drawn = length > longest ? scale * longest / length : scale;
             // Centres of pixels are at halves.
             draw_arrow(figure, {static_cast<double>(column) + 0.5, static_cast<double>(row) + 0.5},
-                       drawn * u, drawn * v, {flow_colour(u / unit, v / unit), arrow_width});
+                       drawn * u, drawn * v, {flow::flow_colour(u / unit, v / unit), arrow_width});
         }
     }
     figure.unclip();
@@ -153,7 +171,8 @@ Figure arrow_figure(FlowView image, FlowView flow, int spacing, double scale) {
 }
 
 Figure error_figure(FlowView flow, FlowView truth, double max_error) {
-    const Picture picture = draw_error_map(flow, truth, max_error);
+    Picture picture = picture_of_size(flow);
+    flow::draw_error_map(flow, truth, max_error, picture.view());
     const int rows = std::clamp(picture.height - 2 * key_margin, shortest_bar, longest_bar);
     Figure figure = beside_key(picture, rows + 2 * key_margin);
     draw_colour_bar(figure, picture.width + key_margin, key_margin, rows,

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "aperture/core/error.hpp"
+#include "aperture/signal/colour_map.hpp"
 #include "libmedia/src/plot_axes.hpp"
 
 namespace aperture::media {
@@ -27,7 +28,7 @@ std::array<Colour, 256> colour_table() {
     std::array<Colour, 256> table;
     for (int i = 0; i < 256; ++i) {
         const double position = i / 255.0;
-        table[static_cast<std::size_t>(i)] = colour_at(position);
+        table[static_cast<std::size_t>(i)] = signal::colour_at(position);
     }
     return table;
 }

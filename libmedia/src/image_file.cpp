@@ -35,23 +35,6 @@ void read_image(const std::filesystem::path& path, Image& image) {
     }
 }
 
-core::Array<float, 2> to_grey(const Image& image) {
-    const core::View<const float, 3, core::Host> planes = image.planes;
-    const auto [channels, rows, columns] = planes.extent;
-    core::expects(channels == 1 || channels == 3, "image has ", channels,
-                  " channels, expected 1 or 3");
-    core::Array<float, 2> grey({rows, columns});
-    for (index_t row = 0; row < rows; ++row) {
-        for (index_t column = 0; column < columns; ++column) {
-            grey(row, column) = channels == 1 ? planes(0, row, column)
-                                              : 0.299F * planes(0, row, column) +
-                                                    0.587F * planes(1, row, column) +
-                                                    0.114F * planes(2, row, column);
-        }
-    }
-    return grey;
-}
-
 Picture to_picture(core::View<const float, 3, core::Host> planes) {
     const auto [channels, rows, columns] = planes.extent;
     core::expects(channels == 1 || channels == 3, "picture has ", channels,

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "aperture/signal/colour_map.hpp"
+
 namespace aperture::media {
 
 namespace {
@@ -47,7 +49,8 @@ void draw_labels(Figure& figure, const PlotArea& area, const std::string& x, con
 void draw_colour_bar(Figure& figure, int left, int top, int rows, const ColourScale& scale) {
     Picture colours(bar_width, rows, paper);
     for (int row = 0; row < rows; ++row) {
-        const Colour colour = colour_at(1 - row / static_cast<double>(std::max(1, rows - 1)));
+        const Colour colour =
+            signal::colour_at(1 - row / static_cast<double>(std::max(1, rows - 1)));
         for (int column = 0; column < bar_width; ++column) colours.at(column, row) = colour;
     }
     figure.picture(colours, left, top);

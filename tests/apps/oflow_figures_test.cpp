@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aperture/flow/picture.hpp"
 #include "aperture/media/figure.hpp"
 #include "aperture/media/flow_figure.hpp"
-#include "aperture/media/flow_picture.hpp"
 #include "aperture/media/image_file.hpp"
 #include "apps/common/file_names.hpp"
 #include "tests/apps/oflow_program.hpp"
@@ -41,7 +41,7 @@ TEST_F(OflowFigures, OfTheFlowHaveAScale) {
     write_pair();
     run({});
     const auto flow = media::read_flow(folder_ / "a.flo");
-    const auto expected = media::flow_figure(flow, media::largest_motion(flow)).pixels();
+    const auto expected = media::flow_figure(flow, flow::largest_motion(flow)).pixels();
     EXPECT_EQ(drawn("a.flow.png").pixels, expected.pixels);
 }
 

@@ -33,6 +33,17 @@ Accuracy compared(const Flow& flow, const Flow& truth) {
     return compare(cpu, flow, truth);
 }
 
+TEST(IsKnown, FollowsMiddlebury) {
+    EXPECT_TRUE(is_known(0, 0));
+    EXPECT_TRUE(is_known(1e9F, -1e9F));
+    EXPECT_FALSE(is_known(1.1e9F, 0));
+    EXPECT_FALSE(is_known(0, -1.1e9F));
+    EXPECT_FALSE(is_known(nan, 0));
+    EXPECT_FALSE(is_known(0, nan));
+    EXPECT_FALSE(is_known(0, infinity));
+    EXPECT_FALSE(is_known(1e10F, 1e10F));
+}
+
 TEST(Accuracy, OfSixPixelsByHand) {
     const float root2 = std::sqrt(2.0F);
     // Angles between (u, v, 1): 0 and 60 degrees; (1, 0, 1) to (-1, 0, 1) is 90, (0, 0, 1) to

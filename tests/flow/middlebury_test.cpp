@@ -9,6 +9,7 @@
 #include "aperture/flow/estimator.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
+#include "aperture/signal/grey.hpp"
 #include "tests/shared_data.hpp"
 
 namespace aperture::flow {
@@ -23,8 +24,8 @@ std::optional<Accuracy> accuracy_on(const std::string& scene, const Parameters& 
     const auto second = file("frame11.png");
     const auto known = file("flow10.flo");
     if (!first || !second || !known) return std::nullopt;
-    const auto image0 = media::to_grey(media::read_image(*first));
-    const auto image1 = media::to_grey(media::read_image(*second));
+    const auto image0 = signal::to_grey(media::read_image(*first).planes);
+    const auto image1 = signal::to_grey(media::read_image(*second).planes);
     const auto truth = media::read_flow(*known);
     core::Cpu cpu;
     core::Array<float, 3> flow(truth.extent());

@@ -9,6 +9,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "aperture/core/error.hpp"
+#include "aperture/signal/grey.hpp"
 #include "tests/media/image_bytes.hpp"
 #include "tests/shared_data.hpp"
 
@@ -341,7 +342,7 @@ TEST(MeasuredImage, RubberWhale) {
     const Image image = read_image(*path);
     EXPECT_EQ(image.planes.extent(), (core::Extents<3>{3, 388, 584}));
     EXPECT_EQ(image.bits, 8);
-    const Array<float, 2> grey = to_grey(image);
+    const Array<float, 2> grey = signal::to_grey(image.planes);
     double sum = 0;
     for (const float value : grey) sum += value;
     EXPECT_GT(sum / (388 * 584), 60);

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "aperture/core/error.hpp"
+#include "aperture/flow/picture.hpp"
 #include "aperture/media/flow_figure.hpp"
-#include "aperture/media/flow_picture.hpp"
 #include "aperture/media/plot.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/media/flows.hpp"
@@ -22,6 +22,7 @@ using core::Array;
 using core::Host;
 using core::index_t;
 using core::View;
+using signal::colour_at;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -59,7 +60,7 @@ TEST_P(ArrowTo, LeadsFromItsPixelToTwiceItsMotion) {
             rows.insert(y - 20);
         }
     }
-    const Colour expected = flow_colour(u / std::hypot(u, v), v / std::hypot(u, v));
+    const Colour expected = flow::flow_colour(u / std::hypot(u, v), v / std::hypot(u, v));
     const Colour found = picture.at(20 + tip_x / 2, 20 + tip_y / 2);
     for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], expected[c], 3) << c;
     // The line is 1.4 pixels wide; barbs are 3.5 pixels long, and 1.5 off the line.
@@ -148,16 +149,17 @@ TEST(FlowFigure, IsThePictureBesideItsWheel) {
     const Picture picture = flow_figure(flow, 5).pixels();
     EXPECT_EQ(picture.width, 40 + flow_key_columns);
     EXPECT_EQ(picture.height, 300);
-    const Picture plain = draw_flow(flow, 5);
+    Picture plain(40, 300, Colour{});
+    flow::draw_flow(flow, 5, plain.view());
     for (int y = 0; y < 300; ++y) {
         for (int x = 0; x < 40; ++x) ASSERT_EQ(picture.at(x, y), plain.at(x, y)) << y << ' ' << x;
     }
     // The wheel is white in its middle, and full at its rim: blue up, green left.
     const int centre_x = 40 + 16 + 38;
     constexpr int centre_y = 16 + 38;
-    EXPECT_EQ(picture.at(centre_x - 3, centre_y), flow_colour(-3 / 38.0, 0));
-    EXPECT_EQ(picture.at(centre_x, centre_y - 19), flow_colour(0, -0.5));
-    EXPECT_EQ(picture.at(centre_x - 36, centre_y), flow_colour(-36 / 38.0, 0));
+    EXPECT_EQ(picture.at(centre_x - 3, centre_y), flow::flow_colour(-3 / 38.0, 0));
+    EXPECT_EQ(picture.at(centre_x, centre_y - 19), flow::flow_colour(0, -0.5));
+    EXPECT_EQ(picture.at(centre_x - 36, centre_y), flow::flow_colour(-36 / 38.0, 0));
     EXPECT_EQ(picture.at(centre_x, 5), paper);
 }
 

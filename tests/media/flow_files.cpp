@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "aperture/flow/accuracy.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/shared_data.hpp"
@@ -54,17 +55,6 @@ std::string flo(std::int32_t width, std::int32_t height, const std::vector<float
     return bytes;
 }
 
-TEST(IsKnown, FollowsMiddlebury) {
-    EXPECT_TRUE(is_known(0, 0));
-    EXPECT_TRUE(is_known(1e9F, -1e9F));
-    EXPECT_FALSE(is_known(1.1e9F, 0));
-    EXPECT_FALSE(is_known(0, -1.1e9F));
-    EXPECT_FALSE(is_known(nan, 0));
-    EXPECT_FALSE(is_known(0, nan));
-    EXPECT_FALSE(is_known(0, infinity));
-    EXPECT_FALSE(is_known(unknown_flow, unknown_flow));
-}
-
 TEST(Flo, PlanesAreUAndVRowByRow) {
     const TemporaryFolder folder;
     EXPECT_EQ(std::bit_cast<float>(std::uint32_t{0x48454950}), 202021.25F);  // "PIEH"
@@ -85,7 +75,8 @@ TEST(Flo, ComesBackByteForByteUnknownPixelsIncluded) {
     const Array<float, 3> flow = read_flow(folder / "a.flo");
     std::vector<bool> known;
     for (index_t row = 0; row < 3; ++row) {
-        for (index_t x = 0; x < 2; ++x) known.push_back(is_known(flow(0, row, x), flow(1, row, x)));
+        for (index_t x = 0; x < 2; ++x)
+            known.push_back(flow::is_known(flow(0, row, x), flow(1, row, x)));
     }
     EXPECT_THAT(known, ElementsAre(false, false, true, false, true, false));
     write_flow(folder / "b.flo", flow);
@@ -227,10 +218,10 @@ TEST(Kitti, ComesBackWithinHalfAStep) {
     double worst = 0;
     for (index_t row = 0; row < 9; ++row) {
         for (index_t x = 0; x < 13; ++x) {
-            ASSERT_EQ(is_known(back(0, row, x), back(1, row, x)),
-                      is_known(flow(0, row, x), flow(1, row, x)))
+            ASSERT_EQ(flow::is_known(back(0, row, x), back(1, row, x)),
+                      flow::is_known(flow(0, row, x), flow(1, row, x)))
                 << row << ' ' << x;
-            if (!is_known(flow(0, row, x), flow(1, row, x))) continue;
+            if (!flow::is_known(flow(0, row, x), flow(1, row, x))) continue;
             for (index_t c = 0; c < 2; ++c) {
                 worst = std::max<double>(worst, std::abs(back(c, row, x) - flow(c, row, x)));
             }
@@ -297,7 +288,7 @@ TEST(MeasuredFlow, RubberWhale) {
     float longest = 0;
     for (index_t row = 0; row < 388; ++row) {
         for (index_t x = 0; x < 584; ++x) {
-            if (!is_known(flow(0, row, x), flow(1, row, x))) continue;
+            if (!flow::is_known(flow(0, row, x), flow(1, row, x))) continue;
             ++known;
             longest = std::max(longest, std::hypot(flow(0, row, x), flow(1, row, x)));
         }

@@ -10,22 +10,16 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/media/plot.hpp"
+#include "aperture/signal/colour_map.hpp"
 
 namespace aperture::media::tests {
 namespace {
 
 using core::Array;
 using core::index_t;
+using signal::colour_at;
 using testing::DoubleEq;
 using testing::ElementsAre;
-
-double luminance(const Colour& colour) {
-    const auto linear = [](std::uint8_t value) {
-        const double v = value / 255.0;
-        return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
-    };
-    return 0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2]);
-}
 
 /// Columns and rows of a picture that contain `colour`.
 std::pair<std::set<int>, std::set<int>> places_of(const Picture& picture, Colour colour) {
@@ -46,20 +40,6 @@ Array<float, 2> constant_map(index_t rows, index_t columns, float value) {
     Array<float, 2> map({rows, columns});
     for (float& cell : map) cell = value;
     return map;
-}
-
-// Lightness must rise evenly: CIE L* of neighbouring colours differ by about the same everywhere.
-TEST(ColourMap, IsMonotonicAndEven) {
-    const auto lightness = [](double position) {
-        return 116 * std::cbrt(luminance(colour_at(position))) - 16;
-    };
-    const double mean = (lightness(1) - lightness(0.1)) / 9;
-    for (int i = 1; i < 10; ++i) {
-        EXPECT_NEAR(lightness(i / 10.0 + 0.1) - lightness(i / 10.0), mean, 0.35 * mean) << i;
-    }
-    for (int i = 0; i < 64; ++i) EXPECT_GT(lightness((i + 1) / 64.0), lightness(i / 64.0)) << i;
-    EXPECT_EQ(colour_at(-1), colour_at(0));
-    EXPECT_EQ(colour_at(2), colour_at(1));
 }
 
 TEST(Ticks, AreRoundNumbersInside) {

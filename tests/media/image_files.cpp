@@ -149,18 +149,6 @@ TEST(ReadImage, RefusesWhatIsNoFile) {
     EXPECT_EQ(error_of([] { read_image("/dev/null"); }), "/dev/null: not a regular file");
 }
 
-TEST(ToGrey, IsTheLumaOfRec601) {
-    const Array<float, 2> luma = to_grey(read("P3 4 1 255  255 0 0  0 255 0  0 0 255  90 90 90"));
-    EXPECT_EQ(luma.extent(), (core::Extents<2>{1, 4}));
-    EXPECT_NEAR(luma(0, 0), 76.245, 1e-4);
-    EXPECT_NEAR(luma(0, 1), 149.685, 1e-4);
-    EXPECT_NEAR(luma(0, 2), 29.07, 1e-4);
-    EXPECT_NEAR(luma(0, 3), 90, 1e-4);
-    const Array<float, 2> grey = to_grey(read("P2 1 3 255 5 6 7"));
-    EXPECT_EQ(grey.extent(), (core::Extents<2>{3, 1}));
-    EXPECT_THAT(std::vector<float>(grey.begin(), grey.end()), ElementsAre(5, 6, 7));
-}
-
 TEST(ToPicture, RoundsAndClamps) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float infinity = std::numeric_limits<float>::infinity();

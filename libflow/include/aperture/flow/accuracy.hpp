@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
+
 #include "aperture/core/executor.hpp"
 #include "aperture/flow/field.hpp"
 
 namespace aperture::flow {
 
-/// A true flow with a larger or non-finite component is unknown (Baker et al. 2011).
-inline constexpr float largest_known = 1e9F;
+/// False where a flow is unknown: NaN, or a component beyond 1e9 in magnitude (the rule of the
+/// Middlebury benchmark, whose files hold about 1.67e9 there; Baker et al. 2011).
+inline bool is_known(float u, float v) { return std::abs(u) <= 1e9F && std::abs(v) <= 1e9F; }
 
 /// Errors of a flow over all pixels with known truth (Baker et al. 2011, section 4.1).
 struct Accuracy {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <filesystem>
 
 #include "aperture/core/array.hpp"
@@ -13,10 +12,6 @@ namespace aperture::media {
 
 /// Value of both planes where a flow is unknown.
 inline constexpr float unknown_flow = 1e10F;
-
-/// False where a flow is unknown: NaN, or a component beyond 1e9 in magnitude (the rule of the
-/// Middlebury benchmark, whose files hold about 1.67e9 there).
-inline bool is_known(float u, float v) { return std::abs(u) <= 1e9F && std::abs(v) <= 1e9F; }
 
 /// Reads a dense flow field, [2][row][column] in pixels: plane 0 is u, to the right, plane 1 is v,
 /// downwards. The format is detected from the content:

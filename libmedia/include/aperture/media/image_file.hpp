@@ -32,10 +32,6 @@ Image read_image(const std::filesystem::path& path);
 /// unspecified.
 void read_image(const std::filesystem::path& path, Image& image);
 
-/// The luma of ITU-R Rec. BT.601, 0.299 R + 0.587 G + 0.114 B, [row][column]; for a grey image, its
-/// values.
-core::Array<float, 2> to_grey(const Image& image);
-
 /// Converts `planes`, [channel][row][column] with 1 (grey) or 3 (red, green, blue) channels and any
 /// strides, to a picture: rounds to nearest, clamps to 0..255, NaN is black.
 Picture to_picture(core::View<const float, 3, core::Host> planes);

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "aperture/core/view.hpp"
 #include "aperture/media/atomic_file.hpp"
+#include "aperture/signal/colour_map.hpp"
 
 namespace aperture::media {
 
-/// Red, green, blue in sRGB.
-using Colour = std::array<std::uint8_t, 3>;
+using signal::Colour;
 
 /// A colour picture in memory: rows from the top, pixels from the left.
 struct Picture {
@@ -30,6 +30,10 @@ struct Picture {
     const Colour& at(int x, int y) const {
         return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
                       static_cast<std::size_t>(x)];
+    }
+    /// [row][column][red, green, blue]
+    core::View<std::uint8_t, 3, core::Host> view() {
+        return {pixels.empty() ? nullptr : pixels.front().data(), {height, width, 3}};
     }
     /// Blends `colour` over the pixel with `opacity` in [0,1]; ignores pixels outside the picture.
     void blend(int x, int y, Colour colour, float opacity);

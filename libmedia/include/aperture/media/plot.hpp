@@ -53,10 +53,6 @@ core::Array<float, 2> decibels(core::View<const std::complex<float>, 2, core::Ho
 /// at most 60 dB. Ignores values that are not finite; [-1, 0] dB if there are no others.
 ColourScale common_range(std::span<const HeatMap> panels, const std::string& label);
 
-/// Colour at `position` of the colour bar, clamped to [0,1]. A path through OKLab (B. Ottosson,
-/// 2020) with lightness linear in position: equal steps look equal and stay in order in grey.
-Colour colour_at(double position);
-
 /// Draws the panels side by side, those without a scale of their own with `scale` and one colour
 /// bar. A cell is a whole number of pixels. Maps with more cells than a panel has pixels are
 /// reduced by the maximum, so that a single bright cell stays visible.

@@ -1,20 +1,21 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/media/flow_picture.hpp"
+#include "aperture/flow/picture.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 
-#include "aperture/core/error.hpp"
-#include "aperture/media/plot.hpp"
-#include "libmedia/src/flow_pixels.hpp"
+#include "aperture/core/shape.hpp"
+#include "aperture/flow/accuracy.hpp"
 
-namespace aperture::media {
+namespace aperture::flow {
 namespace {
 
-using core::index_t;
+using signal::Colour;
+using AnyFlow = core::View<const float, 3, core::Host>;
+using Picture = core::View<std::uint8_t, 3, core::Host>;
 
 constexpr Colour unknown = {0, 0, 0};
 
@@ -48,6 +49,31 @@ constexpr std::array<Colour, wheel_size> make_wheel() {
     return wheel;
 }
 
+void expects_flow(const AnyFlow& flow) {
+    const auto [planes, rows, columns] = flow.extent;
+    core::expects(planes == 2 && rows > 0 && columns > 0, "flow of ", planes, " planes of ",
+                  columns, 'x', rows, " pixels");
+}
+
+bool known_at(const AnyFlow& flow, index_t row, index_t column) {
+    return is_known(flow(0, row, column), flow(1, row, column));
+}
+
+/// Paints `picture` with `colour(row, column)` for every pixel of a flow.
+template <class ColourOf>
+void paint(const AnyFlow& flow, const Picture& picture, const ColourOf& colour) {
+    const auto [planes, rows, columns] = flow.extent;
+    core::expects_shape("picture", picture, {rows, columns, 3});
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t column = 0; column < columns; ++column) {
+            const Colour of_pixel = colour(row, column);
+            for (index_t c = 0; c < 3; ++c) {
+                picture(row, column, c) = of_pixel[static_cast<std::size_t>(c)];
+            }
+        }
+    }
+}
+
 }  // namespace
 
 Colour flow_colour(double u, double v) {
@@ -71,7 +97,7 @@ Colour flow_colour(double u, double v) {
     return colour;
 }
 
-double largest_motion(FlowView flow) {
+double largest_motion(AnyFlow flow) {
     expects_flow(flow);
     double largest = 0;
     for (index_t row = 0; row < flow.extent[1]; ++row) {
@@ -84,31 +110,33 @@ double largest_motion(FlowView flow) {
     return largest;
 }
 
-Picture draw_flow(FlowView flow, double max_motion) {
+void draw_flow(AnyFlow flow, double max_motion, Picture picture) {
     expects_flow(flow);
     core::expects(max_motion >= 0 && std::isfinite(max_motion),
                   "largest motion must be finite and not negative, is ", max_motion);
     const double unit = max_motion > 0 ? max_motion : 1;
-    return paint(flow, [&](index_t row, index_t column) {
+    paint(flow, picture, [&](index_t row, index_t column) {
         return known_at(flow, row, column)
                    ? flow_colour(flow(0, row, column) / unit, flow(1, row, column) / unit)
                    : unknown;
     });
 }
 
-Picture draw_error_map(FlowView flow, FlowView truth, double max_error) {
+void draw_error_map(AnyFlow flow, AnyFlow truth, double max_error, Picture picture) {
     expects_flow(flow);
     expects_flow(truth);
-    expects_same_size("truth", truth, flow);
+    core::expects(truth.extent[1] == flow.extent[1] && truth.extent[2] == flow.extent[2],
+                  "truth of ", truth.extent[2], 'x', truth.extent[1], " pixels, flow of ",
+                  flow.extent[2], 'x', flow.extent[1]);
     core::expects(max_error > 0 && std::isfinite(max_error),
                   "largest error must be finite and positive, is ", max_error);
-    return paint(flow, [&](index_t row, index_t column) {
+    paint(flow, picture, [&](index_t row, index_t column) {
         if (!known_at(truth, row, column)) return unknown;
-        if (!known_at(flow, row, column)) return colour_at(1);
+        if (!known_at(flow, row, column)) return signal::colour_at(1);
         const double du = static_cast<double>(flow(0, row, column)) - truth(0, row, column);
         const double dv = static_cast<double>(flow(1, row, column)) - truth(1, row, column);
-        return colour_at(std::hypot(du, dv) / max_error);
+        return signal::colour_at(std::hypot(du, dv) / max_error);
     });
 }
 
-}  // namespace aperture::media
+}  // namespace aperture::flow

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/signal/colour_map.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 
-#include "aperture/media/plot.hpp"
-
-namespace aperture::media {
+namespace aperture::signal {
 namespace {
 
 double to_srgb(double linear) {
@@ -41,4 +41,4 @@ Colour colour_at(double position) {
     return colour;
 }
 
-}  // namespace aperture::media
+}  // namespace aperture::signal

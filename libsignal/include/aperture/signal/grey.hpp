@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/view.hpp"
+
+namespace aperture::signal {
+
+/// Computes the grey image [row][column] of `planes`, [channel][row][column] with one channel
+/// (grey), whose values it has, or three (red, green, blue), of which it is the luma of ITU-R Rec.
+/// BT.601: 0.299 R + 0.587 G + 0.114 B. Any strides; they must not overlap. Throws
+/// core::InvalidArgument for another number of channels and for different sizes.
+void to_grey(core::View<const float, 3, core::Host> planes, core::View<float, 2, core::Host> grey);
+/// The same in a new array.
+core::Array<float, 2> to_grey(core::View<const float, 3, core::Host> planes);
+
+}  // namespace aperture::signal

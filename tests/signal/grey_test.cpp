@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/signal/grey.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::signal {
+namespace {
+
+using core::Host;
+using core::View;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<float> pixels = {255, 0, 0, 0, 255, 0, 0, 0, 255, 90, 90, 90};  // RGB RGB ...
+
+TEST(ToGrey, IsTheLumaOfRec601) {
+    const core::Array<float, 2> grey = to_grey({pixels.data(), {3, 1, 4}, {1, 12, 3}});
+    EXPECT_EQ(grey.extent(), (core::Extents<2>{1, 4}));
+    EXPECT_NEAR(grey(0, 0), 76.245, 1e-4);
+    EXPECT_NEAR(grey(0, 1), 149.685, 1e-4);
+    EXPECT_NEAR(grey(0, 2), 29.07, 1e-4);
+    EXPECT_NEAR(grey(0, 3), 90, 1e-4);
+}
+
+TEST(ToGrey, OfOneChannelIsThatChannel) {
+    const core::Array<float, 2> grey = to_grey({pixels.data() + 7, {1, 3, 1}});
+    EXPECT_EQ(grey.extent(), (core::Extents<2>{3, 1}));
+    EXPECT_THAT(std::vector<float>(grey.begin(), grey.end()), ElementsAre(0, 255, 90));
+}
+
+TEST(ToGrey, FillsAViewOfAnyStrides) {
+    std::vector<float> columns(4, -1);
+    to_grey({pixels.data() + 8, {1, 2, 2}}, {columns.data(), {2, 2}, {1, 2}});
+    EXPECT_THAT(columns, ElementsAre(255, 90, 90, 90));
+}
+
+TEST(ToGrey, RefusesOtherChannelsAndSizes) {
+    const auto refused = [](auto call, const char* words) {
+        EXPECT_THAT(call, testing::ThrowsMessage<core::InvalidArgument>(HasSubstr(words)));
+    };
+    refused([] { to_grey({pixels.data(), {2, 1, 4}}); }, "2 channels, expected 1 or 3");
+    std::vector<float> grey(4);
+    refused(
+        [&] {
+            to_grey({pixels.data(), {3, 1, 4}}, {grey.data(), {4, 1}});
+        },
+        "grey image is 4 x 1, must be 1 x 4");
+}
+
+}  // namespace
+}  // namespace aperture::signal
