@@ -82,20 +82,22 @@ std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
     for (const auto& method : apps::method_choices) {
         for (const auto& preset : apps::preset_choices) {
             apps::PresetChoice choice{method.value, preset.value, {}};
-            const flow::Parameters own = apps::preset_parameters(choice);
+            const flow::Parameters own = flow::preset(choice.preset, choice.method);
             list.push_back(ours(cpu, choice, own, repeat));
             if (!solvers || method.value != flow::Method::horn_schunck) continue;
             for (const auto& solver : apps::flow_solver_choices) {
                 if (solver.value == own.solver.solver) continue;
                 choice.solver = solver.value;
-                list.push_back(ours(cpu, choice, apps::preset_parameters(choice), repeat));
+                list.push_back(ours(cpu, choice,
+                                    flow::preset(choice.preset, choice.method, choice.solver),
+                                    repeat));
             }
         }
     }
     for (const auto& method : apps::method_choices) {
         for (const double texture : {0.0, 0.95}) {
             const apps::PresetChoice choice{.method = method.value, .solver = {}};
-            flow::Parameters parameters = apps::preset_parameters(choice);
+            flow::Parameters parameters = flow::preset(choice.preset, choice.method);
             parameters.warps = 10;
             parameters.scale = 0.8;
             parameters.texture = texture;

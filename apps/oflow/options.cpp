@@ -160,7 +160,8 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
                     "flow, its figure",
                     options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
-    options.parameters = preset_parameters(options.choice);
+    options.parameters =
+        flow::preset(options.choice.preset, options.choice.method, options.choice.solver);
     // Again, since the other options override those of the preset.
     line.parse(argc, argv);
 

@@ -2,28 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/oflow/parameter_flags.hpp"
 
-#include <algorithm>
-
 namespace aperture::apps {
 namespace {
 
 constexpr int max_count = 1'000'000;
-constexpr int multigrid_iterations = 1;
 
 }  // namespace
-
-flow::Parameters preset_parameters(const PresetChoice& choice) {
-    flow::Parameters p = flow::preset(choice.preset, choice.method);
-    if (!choice.solver || *choice.solver == p.solver.solver) return p;
-    // A preset's choices for its own solver are wrong for other solvers.
-    const flow::SolverParameters general;
-    p.solver.iterations = choice.solver == flow::Solver::multigrid
-                              ? multigrid_iterations
-                              : std::max(p.solver.iterations, general.iterations);
-    p.solver.relaxation = general.relaxation;
-    p.solver.solver = *choice.solver;
-    return p;
-}
 
 void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parameters& p) {
     const auto count = [&](const char* option, int& value, int least, const char* description) {

@@ -17,11 +17,6 @@ struct PresetChoice {
     std::optional<flow::Solver> solver;  ///< default: the preset's
 };
 
-/// The preset's parameters, with another solver if one is chosen. A change to or from multigrid
-/// selects 1 iteration (full multigrid and a V-cycle) or at least 100, since one number cannot suit
-/// both.
-flow::Parameters preset_parameters(const PresetChoice& choice);
-
 /// Adds the flags of the estimation. `parameters` are complete once the line is parsed again, after
 /// they were set to those of the parsed choice.
 void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parameters& parameters);

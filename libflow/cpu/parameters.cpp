@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/parameters.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "aperture/core/error.hpp"
@@ -11,10 +12,9 @@ namespace {
 
 /// Minimum extent of a coarser level of a pyramid.
 constexpr index_t smallest_extent = 16;
+constexpr int multigrid_iterations = 1;
 
-}  // namespace
-
-Parameters preset(Preset which, Method method) {
+Parameters preset_with_its_solver(Preset which, Method method) {
     Parameters p;
     p.method = method;
     if (which == Preset::thesis) {
@@ -41,6 +41,20 @@ Parameters preset(Preset which, Method method) {
         p.median = 5;
         p.solver = {.solver = Solver::redblack, .iterations = 10, .relaxation = 1.7};
     }
+    return p;
+}
+
+}  // namespace
+
+Parameters preset(Preset which, Method method, std::optional<Solver> solver) {
+    Parameters p = preset_with_its_solver(which, method);
+    if (!solver || *solver == p.solver.solver) return p;
+    const SolverParameters general;
+    p.solver.iterations = solver == Solver::multigrid
+                              ? multigrid_iterations
+                              : std::max(p.solver.iterations, general.iterations);
+    p.solver.relaxation = general.relaxation;
+    p.solver.solver = *solver;
     return p;
 }
 

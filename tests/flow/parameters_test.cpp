@@ -169,6 +169,26 @@ TEST(Presets, AreWhatTheirNamesSay) {
     }
 }
 
+TEST(Presets, WithAnotherSolverHaveIterationsThatSuitIt) {
+    const auto solver = [](Preset which, std::optional<Solver> chosen) {
+        return preset(which, Method::horn_schunck, chosen).solver;
+    };
+    for (const Preset which : {Preset::thesis, Preset::fast, Preset::accurate}) {
+        const SolverParameters own = preset(which, Method::horn_schunck).solver;
+        EXPECT_EQ(solver(which, own.solver), own);
+        const SolverParameters multigrid{.solver = Solver::multigrid, .iterations = 1};
+        EXPECT_EQ(solver(which, Solver::multigrid), multigrid);
+    }
+    const SolverParameters hundred{.solver = Solver::jacobi, .iterations = 100};
+    EXPECT_EQ(solver(Preset::fast, Solver::jacobi), hundred);
+    const SolverParameters more{.solver = Solver::cg, .iterations = 400};
+    EXPECT_EQ(solver(Preset::thesis, Solver::cg), more);
+    // Nothing else changes.
+    Parameters p = preset(Preset::accurate, Method::horn_schunck, Solver::cg);
+    p.solver = preset(Preset::accurate, Method::horn_schunck).solver;
+    EXPECT_EQ(p, preset(Preset::accurate, Method::horn_schunck));
+}
+
 Parameters pyramid(int levels, double scale) {
     Parameters parameters;
     parameters.levels = levels;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "aperture/flow/linear_system.hpp"
 #include "aperture/signal/resample.hpp"
 
@@ -68,7 +70,10 @@ enum class Preset {
     fast,      ///< the default
     accurate,  ///< robust penalties and weighted medians, as fast as OpenCV's DeepFlow
 };
-Parameters preset(Preset which, Method method);
+/// The parameters of a preset, with another solver if one is named. Then the preset's choices for
+/// its own solver, which are wrong for others, are replaced: `relaxation` by the default, and
+/// `iterations` by 1 for multigrid (full multigrid and a V-cycle) and at least 100 for the others.
+Parameters preset(Preset which, Method method, std::optional<Solver> solver = {});
 
 /// Throws core::InvalidArgument for values out of range.
 void validate(const Parameters& parameters);
