@@ -322,6 +322,7 @@ void CheckeredLevel::update_colour(int colour, index_t y, float omega) {
 }
 
 void CheckeredLevel::relax(const Pass& pass) {
+    cpu_->checkpoint();
     with_coupling(coupling_, [&](auto coupling) {
         constexpr Coupling kind = decltype(coupling)::value;
         constexpr int colours = colours_of(kind);
