@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "aperture/core/error.hpp"
@@ -32,6 +33,29 @@ TEST(ToGrey, OfOneChannelIsThatChannel) {
     const core::Array<float, 2> grey = to_grey({pixels.data() + 7, {1, 3, 1}});
     EXPECT_EQ(grey.extent(), (core::Extents<2>{3, 1}));
     EXPECT_THAT(std::vector<float>(grey.begin(), grey.end()), ElementsAre(0, 255, 90));
+}
+
+/// The luma of one pixel with these samples.
+template <class Sample>
+float luma_of(Sample red, Sample green, Sample blue) {
+    const std::array<Sample, 3> samples{red, green, blue};
+    float grey = -1;
+    to_grey(View<const Sample, 3, Host>(samples.data(), {3, 1, 1}), {&grey, {1, 1}});
+    return grey;
+}
+
+TEST(ToGrey, TakesSamplesOfEveryType) {
+    const float expected = luma_of(200.0F, 3.0F, 71.0F);
+    EXPECT_EQ(luma_of(200.0, 3.0, 71.0), expected);
+    EXPECT_EQ(luma_of<std::uint8_t>(200, 3, 71), expected);
+    EXPECT_EQ(luma_of<std::uint16_t>(200 * 257, 3 * 257, 71 * 257), expected);
+    const auto level = [](int sample) { return static_cast<float>(sample * 255.0 / 65535); };
+    for (int sample = 0; sample < 65536; ++sample) {
+        const auto narrow = static_cast<std::uint16_t>(sample);
+        ASSERT_EQ(luma_of(narrow, narrow, narrow),
+                  luma_of(level(sample), level(sample), level(sample)))
+            << sample;
+    }
 }
 
 TEST(ToGrey, FillsAViewOfAnyStrides) {
