@@ -28,8 +28,8 @@ inline void check_shape(Shape shape) {
 template <class Space>
 void check_system(const LinearSystem<Space>& system, Shape shape) {
     using core::Strides;
-    core::expects(system.smoothness > 0, "smoothness alpha^2 is ", system.smoothness,
-                  ", expected more than 0");
+    core::expects(system.smoothness > 0 && std::isfinite(system.smoothness),
+                  "smoothness alpha^2 is ", system.smoothness, ", expected more than 0 and finite");
     core::expects_shape("tensor", system.tensor, {3, shape.rows, shape.columns},
                         Strides::unit_last);
     core::expects_shape("right-hand side", system.right, {2, shape.rows, shape.columns},

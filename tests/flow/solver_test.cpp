@@ -173,6 +173,9 @@ TEST(SystemSolver, RefusesWhatDoesNotFit) {
     auto fitting = zero_flow(shape);
     EXPECT_THAT(message([&] { solver.solve(flat.view(), fitting); }),
                 testing::HasSubstr("alpha^2 is 0"));
+    flat.smoothness = std::numeric_limits<float>::infinity();
+    EXPECT_THAT(message([&] { solver.solve(flat.view(), fitting); }),
+                testing::HasSubstr("alpha^2 is inf"));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct LinearSystem {
     /// w [2][row][column] >= 0: the weights between a pixel and its right and its lower neighbour.
     /// Empty: the stencil's. Needs Stencil::five and Boundary::replicate.
     core::View<const float, 3, Space> coupling;
-    float smoothness = 1;  ///< alpha^2 > 0
+    float smoothness = 1;  ///< alpha^2 > 0, finite
     Boundary boundary = Boundary::replicate;
     Stencil stencil = Stencil::five;
 };
