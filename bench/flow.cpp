@@ -17,7 +17,7 @@
 #include "aperture/core/timing.hpp"
 #include "aperture/flow/accuracy.hpp"
 #include "aperture/flow/estimator.hpp"
-#include "apps/oflow/parameter_flags.hpp"
+#include "aperture/flow/words.hpp"
 #include "bench/flow_peers.hpp"
 #include "bench/flow_system.hpp"
 #if APERTURE_CUDA
@@ -274,7 +274,7 @@ void register_solvers() {
     add(name("plain", rubber_whale, 400), plain, rubber_whale, 400);
     add(name("block2x2", rubber_whale, 400), solver, rubber_whale,
         parameters_of(Solver::block2x2, 400));
-    for (const auto& choice : apps::flow_solver_choices) {
+    for (const auto& choice : flow::solver_choices) {
         const bool multigrid = choice.value == Solver::multigrid;
         for (index_t extent = 256; extent <= (multigrid ? 4096 : 2048); extent *= 2) {
             const Shape shape{extent, extent};
@@ -292,8 +292,8 @@ void register_estimators() {
             flow::Method::horn_schunck);
     }
     for (const Shape shape : {rubber_whale, vga, full_hd}) {
-        for (const auto& method : apps::method_choices) {
-            for (const auto& preset : apps::preset_choices) {
+        for (const auto& method : flow::method_choices) {
+            for (const auto& preset : flow::preset_choices) {
                 add(core::text("preset/", method.name, '-', preset.name, '/', size_text(shape)),
                     estimator, shape, preset.value, method.value);
             }
@@ -316,7 +316,7 @@ void register_gpu() {
     };
     const auto add_off_chip = [&](Solver which, Shape shape, int iterations) {
         const SolverParameters p = parameters_of(which, iterations);
-        const auto what = apps::choice_name(apps::flow_solver_choices, which);
+        const auto what = core::choice_name(flow::solver_choices, which);
         add(name_of("off-chip/" + std::string(what), shape, p), gpu_solver<OffChipSolver>, shape,
             p);
     };
@@ -326,7 +326,7 @@ void register_gpu() {
         add_off_chip(which, vga, 100);
     }
     add_off_chip(Solver::cacg, full_hd, 100);
-    for (const auto& implementation : apps::flow_implementation_choices) {
+    for (const auto& implementation : flow::implementation_choices) {
         const std::string prefix = std::string(implementation.name) + '/';
         const auto as_chosen = [&](SolverParameters p) {
             p.implementation = implementation.value;
@@ -337,7 +337,7 @@ void register_gpu() {
         add_solver(prefix + "block2x2", vga, sweeps(100));
         add_solver(prefix + "block2x2", full_hd, sweeps(100));
         add_solver(prefix + "cg", rubber_whale, as_chosen(parameters_of(Solver::cg, 100)));
-        for (const auto& choice : apps::flow_solver_choices) {
+        for (const auto& choice : flow::solver_choices) {
             if (choice.value == Solver::block2x2) continue;
             const int iterations = choice.value == Solver::multigrid ? 1 : 100;
             for (const Shape shape : {vga, full_hd}) {
@@ -345,7 +345,7 @@ void register_gpu() {
                            as_chosen(parameters_of(choice.value, iterations)));
             }
         }
-        for (const auto& preset : apps::preset_choices) {
+        for (const auto& preset : flow::preset_choices) {
             flow::Parameters parameters = flow::preset(preset.value, flow::Method::horn_schunck);
             parameters.solver = as_chosen(parameters.solver);
             for (const Shape shape : {vga, full_hd}) {
@@ -355,7 +355,7 @@ void register_gpu() {
         }
     }
     for (const Shape shape : {vga, rubber_whale}) {
-        for (const auto& basis : apps::basis_choices) {
+        for (const auto& basis : flow::basis_choices) {
             for (const int s : {1, 2, 3, 4, 5, 6, 8}) {
                 // Longer monomial bases are linearly dependent in floats.
                 if (basis.value == flow::Basis::monomial && s > 4) continue;

@@ -11,6 +11,7 @@
 #include "aperture/core/timing.hpp"
 #include "aperture/flow/accuracy.hpp"
 #include "aperture/flow/estimator.hpp"
+#include "aperture/flow/words.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
 #include "aperture/signal/grey.hpp"
@@ -43,9 +44,9 @@ Contestant ours(core::Cpu& cpu, const apps::PresetChoice& choice,
                 const flow::Parameters& parameters, int repeat) {
     const bool hs = choice.method == flow::Method::horn_schunck;
     const std::string solver =
-        hs ? apps::choice_name(apps::flow_solver_choices, parameters.solver.solver) : "-";
-    return {apps::choice_name(apps::method_choices, choice.method),
-            apps::choice_name(apps::preset_choices, choice.preset), solver,
+        hs ? core::choice_name(flow::solver_choices, parameters.solver.solver) : "-";
+    return {core::choice_name(flow::method_choices, choice.method),
+            core::choice_name(flow::preset_choices, choice.preset), solver,
             [&cpu, parameters, repeat](const Sequence& sequence, double& ms) {
                 const auto [rows, columns] = sequence.image0.extent();
                 flow::Estimator<core::Cpu> estimator(cpu, {rows, columns}, parameters);
@@ -79,13 +80,13 @@ Contestant theirs(const FlowPeer& peer, int repeat) {
 /// their best without robust penalties.
 std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
     std::vector<Contestant> list;
-    for (const auto& method : apps::method_choices) {
-        for (const auto& preset : apps::preset_choices) {
+    for (const auto& method : flow::method_choices) {
+        for (const auto& preset : flow::preset_choices) {
             apps::PresetChoice choice{method.value, preset.value, {}};
             const flow::Parameters own = flow::preset(choice.preset, choice.method);
             list.push_back(ours(cpu, choice, own, repeat));
             if (!solvers || method.value != flow::Method::horn_schunck) continue;
-            for (const auto& solver : apps::flow_solver_choices) {
+            for (const auto& solver : flow::solver_choices) {
                 if (solver.value == own.solver.solver) continue;
                 choice.solver = solver.value;
                 list.push_back(ours(cpu, choice,
@@ -94,7 +95,7 @@ std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
             }
         }
     }
-    for (const auto& method : apps::method_choices) {
+    for (const auto& method : flow::method_choices) {
         for (const double texture : {0.0, 0.95}) {
             const apps::PresetChoice choice{.method = method.value, .solver = {}};
             flow::Parameters parameters = flow::preset(choice.preset, choice.method);

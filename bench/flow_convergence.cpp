@@ -10,12 +10,12 @@
 #include <iostream>
 #include <sstream>
 
+#include "aperture/flow/words.hpp"
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/plot.hpp"
 #include "aperture/signal/grey.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_system.hpp"
 
 namespace aperture::bench {
@@ -122,7 +122,7 @@ int run(int argc, char** argv) {
     std::filesystem::create_directories(out);
 
     std::vector<Figure> figures{solvers(iterations)};
-    for (const auto& basis : apps::basis_choices) figures.push_back(avoiding(basis, iterations));
+    for (const auto& basis : flow::basis_choices) figures.push_back(avoiding(basis, iterations));
     std::ostringstream table;
     table.precision(9);
     table << "figure,curve,iteration,residual\n";

@@ -15,14 +15,14 @@ Report begin_report(const Executor& executor, const OflowOptions& options, const
     if constexpr (is_gpu<Executor>) {
         const flow::SolverParameters& solver = options.parameters.solver;
         parameters.emplace_back("implementation",
-                                choice_name(flow_implementation_choices, solver.implementation));
+                                choice_name(flow::implementation_choices, solver.implementation));
         const flow::Solver ran = flow::solver_on(executor, shape, solver);
         if (ran != solver.solver) {
-            const auto name = choice_name(flow_solver_choices, ran);
+            const auto name = choice_name(flow::solver_choices, ran);
             parameters.emplace_back("finest_level_solver", name);
             console.note(core::text("solver: ", name,
                                     " on the finest level (the GPU has no room for ",
-                                    choice_name(flow_solver_choices, solver.solver), " there)"));
+                                    choice_name(flow::solver_choices, solver.solver), " there)"));
         }
     }
     return begin_report(executor, options, times, std::move(parameters));

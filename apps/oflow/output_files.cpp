@@ -45,7 +45,7 @@ std::string convergence_table(const std::vector<double>& residuals) {
 media::Figure convergence_plot(const OflowOptions& options, const std::vector<double>& residuals) {
     const flow::SolverParameters& solver = options.parameters.solver;
     media::CurvePlot plot;
-    plot.title = choice_name(flow_solver_choices, solver.solver);
+    plot.title = choice_name(flow::solver_choices, solver.solver);
     plot.x_label = solver.solver == flow::Solver::multigrid ? "cycle" : "iteration";
     plot.y_label = "|b - A x| / |b|";
     plot.curves.push_back({plot.title, std::vector<double>(residuals.size()), residuals});

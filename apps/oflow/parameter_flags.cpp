@@ -13,9 +13,9 @@ void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parame
     const auto count = [&](const char* option, int& value, int least, const char* description) {
         line.whole_number(option, "N", value, least, max_count, description);
     };
-    line.choice("--method", method_choices, choice.method,
+    line.choice("--method", flow::method_choices, choice.method,
                 "Horn-Schunck (default) or Lucas-Kanade");
-    line.choice("--preset", preset_choices, choice.preset,
+    line.choice("--preset", flow::preset_choices, choice.preset,
                 "Parameters that the other options override (default fast)");
     line.number("--alpha", "A", p.alpha, {0, 1e6, true},
                 "hs: smoothness weight, in grey levels of 0..255");
@@ -31,24 +31,25 @@ void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parame
                 "Standard deviation of the initial blur of the images, pixels; 0: none");
     line.number("--texture", "T", p.texture, {0, 1},
                 "Share of the images' smooth part to subtract first, 0 to 1");
-    line.choice("--interpolation", interpolation_choices, p.interpolation,
+    line.choice("--interpolation", flow::interpolation_choices, p.interpolation,
                 "Interpolation of image 1");
-    line.choice("--solver", flow_solver_choices, choice.solver, "hs: solver of the linear systems");
+    line.choice("--solver", flow::solver_choices, choice.solver,
+                "hs: solver of the linear systems");
     count("--iterations", p.solver.iterations, 1,
           "hs: maximum iterations of the solver; V-cycles of multigrid");
     line.number("--tolerance", "T", p.solver.tolerance, {0, 1},
                 "hs: relative residual at which the solver stops; 0: never");
     line.number("--omega", "W", p.solver.relaxation, {0, 2, true},
                 "hs: over-relaxation of redblack, above 0 and below 2");
-    line.choice("--precondition", precondition_choices, p.solver.precondition,
+    line.choice("--precondition", flow::precondition_choices, p.solver.precondition,
                 "hs: preconditioner of cg and cacg: inverse 2x2 blocks or none");
     count("--s-step", p.solver.s_step, 1,
           "hs: iterations of cacg per reduction, 1 to 16 (default 4)");
-    line.choice("--basis", basis_choices, p.solver.basis,
+    line.choice("--basis", flow::basis_choices, p.solver.basis,
                 "hs: polynomial basis of cacg (default newton)");
-    line.choice("--boundary", boundary_choices, p.boundary, "hs: the flow outside the image");
-    line.choice("--stencil", stencil_choices, p.stencil, "hs: points of the Laplacian");
-    line.choice("--impl", flow_implementation_choices, p.solver.implementation,
+    line.choice("--boundary", flow::boundary_choices, p.boundary, "hs: the flow outside the image");
+    line.choice("--stencil", flow::stencil_choices, p.stencil, "hs: points of the Laplacian");
+    line.choice("--impl", flow::implementation_choices, p.solver.implementation,
                 "gpu: as much as fits in a kernel (default), or one operator in each");
 }
 

@@ -40,11 +40,11 @@ void describe_method(std::ostringstream& line, const OflowOptions& options, flow
     const auto levels = flow::pyramid_shapes(shape, p).size();
     line << "method      "
          << (p.method == flow::Method::horn_schunck ? "Horn-Schunck" : "Lucas-Kanade")
-         << ", preset " << choice_name(preset_choices, options.choice.preset) << ": " << levels
-         << " level" << plural(static_cast<long long>(levels)) << ", " << p.warps << " warp"
-         << plural(p.warps) << " each, ";
+         << ", preset " << choice_name(flow::preset_choices, options.choice.preset) << ": "
+         << levels << " level" << plural(static_cast<long long>(levels)) << ", " << p.warps
+         << " warp" << plural(p.warps) << " each, ";
     if (p.method == flow::Method::horn_schunck) {
-        line << choice_name(flow_solver_choices, p.solver.solver) << ", " << p.solver.iterations
+        line << choice_name(flow::solver_choices, p.solver.solver) << ", " << p.solver.iterations
              << " iteration" << plural(p.solver.iterations) << ", alpha " << p.alpha;
     } else {
         line << "window " << p.window << 'x' << p.window;
@@ -84,27 +84,28 @@ void describe_accuracy(std::ostringstream& line, const flow::Accuracy& accuracy)
 void append_parameters(ResultParameters& list, const OflowOptions& options, flow::Shape shape,
                        ImageForm form) {
     const flow::Parameters& p = options.parameters;
-    list.insert(list.end(), {{"width", integer(shape.columns)},
-                             {"height", integer(shape.rows)},
-                             {"bits", integer(form.bits)},
-                             {"channels", integer(form.channels)},
-                             {"method", choice_name(method_choices, p.method)},
-                             {"preset", choice_name(preset_choices, options.choice.preset)},
-                             {"levels", integer(flow::pyramid_shapes(shape, p).size())},
-                             {"level_scale", p.scale},
-                             {"warps", integer(p.warps)},
-                             {"median", integer(p.median)},
-                             {"largest_update", p.largest_update},
-                             {"interpolation", choice_name(interpolation_choices, p.interpolation)},
-                             {"blur", p.blur},
-                             {"texture", p.texture}});
+    list.insert(list.end(),
+                {{"width", integer(shape.columns)},
+                 {"height", integer(shape.rows)},
+                 {"bits", integer(form.bits)},
+                 {"channels", integer(form.channels)},
+                 {"method", choice_name(flow::method_choices, p.method)},
+                 {"preset", choice_name(flow::preset_choices, options.choice.preset)},
+                 {"levels", integer(flow::pyramid_shapes(shape, p).size())},
+                 {"level_scale", p.scale},
+                 {"warps", integer(p.warps)},
+                 {"median", integer(p.median)},
+                 {"largest_update", p.largest_update},
+                 {"interpolation", choice_name(flow::interpolation_choices, p.interpolation)},
+                 {"blur", p.blur},
+                 {"texture", p.texture}});
     if (p.method == flow::Method::lucas_kanade) {
         list.emplace_back("lk_window", integer(p.window));
         list.emplace_back("regularisation", p.regularisation);
     } else {
         list.emplace_back("alpha", p.alpha);
         list.emplace_back("smooth_increment", p.smooth_increment);
-        list.emplace_back("solver", choice_name(flow_solver_choices, p.solver.solver));
+        list.emplace_back("solver", choice_name(flow::solver_choices, p.solver.solver));
         list.emplace_back("iterations", integer(p.solver.iterations));
         list.emplace_back("tolerance", p.solver.tolerance);
         if (p.solver.solver == flow::Solver::redblack) {
@@ -113,13 +114,13 @@ void append_parameters(ResultParameters& list, const OflowOptions& options, flow
         const bool avoiding = p.solver.solver == flow::Solver::cacg;
         if (avoiding) {
             list.emplace_back("s_step", integer(p.solver.s_step));
-            list.emplace_back("basis", choice_name(basis_choices, p.solver.basis));
+            list.emplace_back("basis", choice_name(flow::basis_choices, p.solver.basis));
         }
         if (avoiding || p.solver.solver == flow::Solver::cg) {
             list.emplace_back("precondition",
-                              choice_name(precondition_choices, p.solver.precondition));
+                              choice_name(flow::precondition_choices, p.solver.precondition));
         }
-        list.emplace_back("boundary", choice_name(boundary_choices, p.boundary));
+        list.emplace_back("boundary", choice_name(flow::boundary_choices, p.boundary));
         list.emplace_back("stencil", integer(p.stencil == flow::Stencil::five ? 5 : 9));
     }
 }
