@@ -7,6 +7,15 @@ library. They release the interpreter's lock while they compute.
 """
 
 from aperture._extension import core as _core
+from aperture._flow import (
+    FlowEstimator,
+    flow,
+    flow_consistency,
+    flow_errors,
+    flow_to_image,
+    solve_horn_schunck,
+    warp,
+)
 from aperture._stap import (
     Stap,
     StapResult,
@@ -21,14 +30,21 @@ __version__ = version()
 
 __all__ = [
     "DeviceError",
+    "FlowEstimator",
     "Stap",
     "StapResult",
     "__version__",
     "build_info",
     "cpu_info",
+    "flow",
+    "flow_consistency",
+    "flow_errors",
+    "flow_to_image",
     "gpu_info",
     "perfect_suite_cube",
     "set_num_threads",
     "simulate_clutter",
+    "solve_horn_schunck",
     "stap",
+    "warp",
 ]
