@@ -66,14 +66,14 @@ void add_solver_options(CommandLine& line, BgsubOptions& options) {
     line.choice("--method", background_choices, options.method,
                 "Robust PCA, or each pixel's median over the frames")
         .default_text("rpca");
-    line.choice("--solver", rpca_solver_choices, p.solver,
+    line.choice("--solver", rpca::solver_choices, p.solver,
                 "Inexact augmented Lagrange multipliers; alternating directions; or accelerated "
                 "alternating projections, which are faster for a background of known rank")
         .default_text("ialm");
     line.whole_number("--rank", "R", p.rank, 1, most_frames,
                       "Maximum rank of the background with accaltproj (default: a tenth of the "
                       "frames, at most 10) or --online (default 2)");
-    line.choice("--svd", svd_choices, p.svd,
+    line.choice("--svd", rpca::svd_choices, p.svd,
                 "Compute singular values from the Gram matrix, or from R of a QR decomposition")
         .default_text("gram");
     line.number("--lambda", "X", p.lambda, {0, 1e9, true},

@@ -8,7 +8,7 @@
 
 #include "aperture/rpca/mask.hpp"
 #include "aperture/rpca/online_pca.hpp"
-#include "aperture/rpca/robust_pca.hpp"
+#include "aperture/rpca/words.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/common/program.hpp"
@@ -35,12 +35,6 @@ inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
     {{"fp32", SolvePrecision::fp32}, {"fp64", SolvePrecision::fp64}}};
 inline constexpr Choices<RunUntil, 2> until_choices{
     {{"tolerance", RunUntil::tolerance}, {"mask", RunUntil::mask}}};
-inline constexpr Choices<rpca::Solver, 3> rpca_solver_choices{
-    {{"ialm", rpca::Solver::ialm},
-     {"admm", rpca::Solver::admm},
-     {"accaltproj", rpca::Solver::accaltproj}}};
-inline constexpr Choices<rpca::Svd, 3> svd_choices{
-    {{"gram", rpca::Svd::gram}, {"tsqr", rpca::Svd::tsqr}, {"cholqr2", rpca::Svd::cholqr2}}};
 
 /// The size in which frames are processed: their own size times `factor`, or a given size.
 struct FrameScale {
@@ -67,8 +61,8 @@ struct BgsubOptions {
     rpca::MaskParameters mask;
     std::optional<std::filesystem::path> truth;
 
-    bool online = false;    ///< process frame by frame
-    index_t burn_in = 100;  ///< frames solved together at the start
+    bool online = false;                    ///< process frame by frame
+    index_t burn_in = rpca::usual_burn_in;  ///< frames solved together at the start
     rpca::OnlineParameters following;
 
     index_t window = 0;   ///< frames solved together; 0: all

@@ -3,7 +3,6 @@
 #include "apps/bgsub/run.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
 #include <limits>
 #include <ranges>
@@ -14,7 +13,6 @@
 #include "apps/bgsub/output_files.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/bgsub/summary.hpp"
-#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -250,13 +248,9 @@ class Subtraction {
 
     void find_masks() {
         const auto [channels, rows, columns] = found_.shape;
-        const index_t values = found_.shape.values();
-        core::for_each_task(cpu_, clip_.frames(), 0, [&](index_t frame, std::byte*) {
-            const float* const value = clip_.values.data() + frame * values;
-            const float* const ground = background_.data() + frame * values;
-            std::transform(value, value + values, ground, difference_.data() + frame * values,
-                           [](float v, float g) { return std::abs(v - g); });
-        });
+        const core::Extents<2> extent{clip_.frames(), found_.shape.values()};
+        rpca::subtract_backgrounds(cpu_, {clip_.values.data(), extent},
+                                   {background_.data(), extent}, {difference_.data(), extent});
         masks_.reshape({clip_.frames(), rows, columns});
         found_.threshold =
             rpca::find_masks(cpu_,

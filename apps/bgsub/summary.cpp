@@ -42,7 +42,7 @@ void describe_method(std::ostringstream& line, const BgsubOptions& options,
              << ", memory of " << options.following.memory << " frames\n";
         return;
     }
-    line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver);
+    line << "method      robust PCA, " << choice_name(rpca::solver_choices, p.solver);
     if (p.solver == rpca::Solver::accaltproj) {
         line << ", rank up to " << rpca::rank_of(p, results.solved_frames, results.shape.values());
     } else {
@@ -112,12 +112,12 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                                  {"clip", options.following.clip},
                                  {"memory", options.following.memory}});
     } else if (by_rpca(options)) {
-        list.emplace_back("solver", choice_name(rpca_solver_choices, p.solver));
+        list.emplace_back("solver", choice_name(rpca::solver_choices, p.solver));
         if (p.solver == rpca::Solver::accaltproj) {
             list.emplace_back("rank", integer(rpca::rank_of(p, solved_frames, shape.values())));
         } else {
             list.insert(list.end(),
-                        {{"svd", choice_name(svd_choices, p.svd)},
+                        {{"svd", choice_name(rpca::svd_choices, p.svd)},
                          {"lambda", rpca::lambda_of(p, solved_frames, shape.values())}});
         }
         list.insert(list.end(),

@@ -157,8 +157,6 @@ class CholeskyFactors final : public HostFactors<T> {
     void allocate() {
         const index_t n = layout_.columns;
         q_.reshape({layout_.size()});
-        // Zero padding behind the last columns and rows.
-        std::fill(q_.begin(), q_.end(), T(0));
         gram_sums_.emplace(layout_);
         for (core::Array<double, 2>* square : {&gram_, &step_, &r_}) square->reshape({n, n});
         factor_.reserve(n, n);
@@ -168,6 +166,7 @@ class CholeskyFactors final : public HostFactors<T> {
     bool orthonormalise(MatrixView<const T> a) {
         for_each_part([&](index_t block, T* q) {
             load_padded(a, block * layout_.block_rows, layout_.rows_of(block), layout_.stride, q);
+            std::fill(q + layout_.columns * layout_.stride, q + layout_.block_reals(), T(0));
         });
         std::fill(r_.begin(), r_.end(), 0.0);
         for (index_t i = 0; i < layout_.columns; ++i) r_(i, i) = 1;

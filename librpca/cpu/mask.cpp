@@ -132,6 +132,23 @@ void validate(const MaskParameters& parameters) {
                   parameters.min_area);
 }
 
+void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> frames,
+                          FramesView<const float, core::Host> backgrounds,
+                          FramesView<float, core::Host> differences) {
+    const index_t values = frames.extent[1];
+    core::expects_shape("frames", frames, frames.extent, core::Strides::unit_last);
+    core::expects_shape("backgrounds", backgrounds, frames.extent, core::Strides::unit_last);
+    core::expects_shape("differences", differences, frames.extent, core::Strides::unit_last);
+    const auto of_frame = [&](index_t frame, std::byte* /*scratch*/) {
+        const float* const value = frames.data + frame * frames.stride[0];
+        const float* const ground = backgrounds.data + frame * backgrounds.stride[0];
+        std::transform(value, value + values, ground,
+                       differences.data + frame * differences.stride[0],
+                       [](float v, float g) { return std::abs(v - g); });
+    };
+    core::for_each_task(cpu, frames.extent[0], 0, of_frame);
+}
+
 double noise_deviation(DifferencesView<core::Host> differences) {
     constexpr index_t most = 1000000;
     const index_t size = differences.size();

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "aperture/core/shape.hpp"
-#include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/cpu/pass.hpp"
 #include "librpca/cpu/projected_matrix.hpp"
 
@@ -129,15 +128,13 @@ struct OnlinePca::State {
     Sums sum_parts(const Work& work) {
         const auto parts = static_cast<index_t>(part_sums.size());
         const index_t packs = padded / lanes;
-        const auto sum_part = [&](index_t part, std::byte* /*scratch*/) {
+        // Without checkpoints, where a pass over U could end half-way.
+#pragma omp parallel for schedule(dynamic) \
+    num_threads(basis.size() < least_for_a_team ? 1 : cpu.threads())
+        for (index_t part = 0; part < parts; ++part) {
             Sums& sums = part_sums[static_cast<std::size_t>(part)];
             sums = {};
             work(packs * part / parts * lanes, packs * (part + 1) / parts * lanes, sums);
-        };
-        if (basis.size() < least_for_a_team) {
-            for (index_t part = 0; part < parts; ++part) sum_part(part, nullptr);
-        } else {
-            core::for_each_task(cpu, parts, 0, sum_part);
         }
         Sums total;
         for (const Sums& sums : part_sums) {
@@ -260,6 +257,7 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
     core::expects(count > 0, "begin requires at least 1 frame");
     core::expects_shape("frames", frames, {count, s.values}, core::Strides::unit_last);
     core::expects_shape("backgrounds", backgrounds, {count, s.values}, core::Strides::unit_last);
+    s.begun = false;
     AlternatingProjections<float, cpu::ProjectedMatrix<float>> projections(s.cpu, count, s.values,
                                                                            batch);
     const Outcome outcome = projections.run(frames, backgrounds, {}, {});
@@ -277,6 +275,7 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
         }
     }
     for (index_t f = 0; f < count; ++f) {
+        s.cpu.checkpoint();
         for (index_t k = 0; k < outcome.rank; ++k) {
             s.coefficients[k] = projections.coefficient(k, f);
         }
@@ -304,6 +303,7 @@ void OnlinePca::next(Frame frame, Part background, Part sparse) {
     check("frame", frame);
     check("background", background);
     if (!sparse.empty()) check("sparse", sparse);
+    s.cpu.checkpoint();
     if (!std::isfinite(s.load(frame).frame)) {
         cpu::expects_numbers(FramesView<const float, core::Host>(frame.data, {1, s.values}));
     }

@@ -124,8 +124,11 @@ class MultiplierOperations {
   private:
     void find_spectrum() {
         if (triangle_) {
-            spectrum_.decompose_triangle(triangle_->find(cpu_, matrix_));
+            const auto triangle = triangle_->find(cpu_, matrix_);
+            cpu_.checkpoint();
+            spectrum_.decompose_triangle(triangle);
         } else {
+            cpu_.checkpoint();
             spectrum_.decompose_gram(matrix_.gram());
         }
     }

@@ -286,7 +286,7 @@ TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
     const Scene scene{.width = 320, .height = 240};
     write_frames(scene, count);
     const std::int64_t without = run_to_arrays({clip(), "--method", "median"}).peak_bytes;
-    for (const auto& svd : svd_choices) {
+    for (const auto& svd : rpca::svd_choices) {
         for (const auto& precision : solve_precision_choices) {
             const Outcome outcome =
                 run_to_arrays({clip(), "--svd", std::string(svd.name), "--precision",

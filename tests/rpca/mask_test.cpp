@@ -58,6 +58,40 @@ TEST(Mask, IsWhereAChannelDiffersByMore) {
     EXPECT_EQ(mask_of(differences, {25, 0, 0, 0}), (Drawing{".##."}));
 }
 
+TEST(Mask, DifferencesAreThoseFromTheBackgroundOfEachFrameOrOfAll) {
+    constexpr index_t frames = 3;
+    constexpr index_t values = 5;
+    core::Array<float, 2> m({frames, values + 2}), grounds({frames, values}),
+        differences({frames, values + 1});
+    for (index_t f = 0; f < frames; ++f) {
+        for (index_t v = 0; v < values; ++v) {
+            m(f, v) = static_cast<float>(7 * f + v);
+            grounds(f, v) = static_cast<float>(11 * f - 3 * v);
+        }
+    }
+    core::Cpu cpu(2);
+    const auto some = std::as_const(m).view().slice(1, 0, values);
+    const auto expect = [&](bool one_background) {
+        for (index_t f = 0; f < frames; ++f) {
+            for (index_t v = 0; v < values; ++v) {
+                EXPECT_EQ(differences(f, v),
+                          std::abs(m(f, v) - grounds(one_background ? 0 : f, v)));
+            }
+            EXPECT_EQ(differences(f, values), -1);
+        }
+    };
+    std::fill(differences.begin(), differences.end(), -1.0F);
+    const FramesView<float, core::Host> to = differences.view().slice(1, 0, values);
+    subtract_backgrounds(cpu, some, grounds.view(), to);
+    expect(false);
+    subtract_backgrounds(cpu, some, {grounds.data(), {frames, values}, {0, 1}}, to);
+    expect(true);
+    EXPECT_THROW(subtract_backgrounds(cpu, std::as_const(m).view(), grounds.view(), to),
+                 core::InvalidArgument);
+    EXPECT_THROW(subtract_backgrounds(cpu, some, {grounds.data(), {frames, 2}, {5, 1}}, to),
+                 core::InvalidArgument);
+}
+
 TEST(Mask, IsCleanedByAMedian) {
     const Drawing speckled = {"#......", ".......", "..###..", "..#.#..", "..###..", "......."};
     EXPECT_EQ(mask_of(differences_of(speckled), {25, 0, 3, 0}),

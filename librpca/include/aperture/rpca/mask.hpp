@@ -4,12 +4,9 @@
 
 #include <cstdint>
 
-#include "aperture/core/executor.hpp"
-#include "aperture/core/view.hpp"
+#include "aperture/rpca/robust_pca.hpp"
 
 namespace aperture::rpca {
-
-using core::index_t;
 
 /// Foreground masks: 0 or 255. [frame][row][column]
 template <class Space>
@@ -31,6 +28,13 @@ struct MaskParameters {
 
 /// Throws core::InvalidArgument for a negative threshold or area and an even or negative window.
 void validate(const MaskParameters& parameters);
+
+/// differences = |frames - backgrounds|. A frame stride of 0 makes one background that of all
+/// frames. `differences` may alias one of the others. Throws core::InvalidArgument if extents
+/// differ or values are not contiguous.
+void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> frames,
+                          FramesView<const float, core::Host> backgrounds,
+                          FramesView<float, core::Host> differences);
 
 /// Standard deviation of normal noise with the same median of |difference|: median / 0.6745. Sparse
 /// outliers hardly change it. Samples 10^6 to 2 10^6 values of larger inputs.

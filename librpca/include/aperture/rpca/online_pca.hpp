@@ -7,6 +7,9 @@
 
 namespace aperture::rpca {
 
+/// Number of first frames for OnlinePca::begin: enough for moving objects to leave their places.
+inline constexpr index_t usual_burn_in = 100;
+
 struct OnlineParameters {
     /// Maximum rank of the background, including its constant part; up to 16. Columns that
     /// illumination does not need adapt to objects that keep returning to one place.
@@ -38,7 +41,7 @@ class OnlinePca {
     OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters);
 
     /// Resets the state, learns from all first frames together (Solver::accaltproj) and writes
-    /// their backgrounds. Throws as RobustPca::run does.
+    /// their backgrounds. Throws as RobustPca::run does; `begin` must then be called again.
     Outcome begin(FramesView<const float, core::Host> frames,
                   FramesView<float, core::Host> backgrounds);
 
