@@ -115,6 +115,7 @@ void PairCorrelator<Executor>::load(index_t image, PlanesView<Space> planes) {
     auto is_loaded = s.loaded_at(image);
     core::expects_shape("planes", planes, {s.problem.planes, rows, columns},
                         core::Strides::unit_last);
+    is_loaded = false;
     s.operations.keep(image, planes);
     is_loaded = true;
 }

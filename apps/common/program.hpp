@@ -3,7 +3,6 @@
 #pragma once
 
 #include <compare>
-#include <concepts>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -83,9 +82,6 @@ struct RunOptions : CommonOptions {
 /// if a requested GPU cannot be used.
 bool use_gpu(const DeviceChoice& choice, Console& console);
 
-template <class Executor>
-inline constexpr bool is_gpu = std::same_as<Executor, core::Gpu>;
-
 /// Calls `on_gpu`. If the GPU was an automatic choice and is unfit for the work, warns of that and
 /// calls `on_cpu`, which restarts the work.
 template <class OnGpu, class OnCpu>
@@ -122,6 +118,7 @@ void with_executor(const DeviceChoice& choice, core::Cpu& cpu, Console& console,
 using core::choice_name;
 using core::choice_names;
 using core::Choices;
+using core::is_gpu;
 using core::parse_choice;
 
 }  // namespace aperture::apps

@@ -6,6 +6,8 @@
 #include <deque>
 
 #include "aperture/corr/pair_correlator.hpp"
+#include "apps/common/resident.hpp"
+#include "apps/corr/mask_files.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -18,7 +20,7 @@ ReadAhead read_ahead(int threads) {
     // A GPU's setup before the first image leaves time to read more images.
     const std::size_t of_each = is_gpu<Executor> ? 4 : 2;
     ahead.most_images = of_each * static_cast<std::size_t>(ahead.threads);
-    ahead.pages = pages_for<Executor>;
+    ahead.pages = core::pages_for<Executor>;
     return ahead;
 }
 
@@ -86,36 +88,41 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
     ImageSource source(files, read_ahead<Executor>(cpu.threads()));
     EnsembleResults found;
     std::deque<LoadedImage> begun;  // outlives its readers
-    std::optional<ImageCorrelation<Executor>> correlation;
+    // Other threads use the cores to read while one computes surfaces from a GPU's sums.
+    core::Cpu one_thread(1);
+    const bool sums_only =
+        options.masks.empty() && options.parameters.estimator != corr::Estimator::pearson;
+    core::Cpu& of_surfaces = is_gpu<Executor> && sums_only ? one_thread : cpu;
+    std::optional<corr::ImageCorrelator<Executor>> correlator;
     std::vector<RunTimes> times;
     std::optional<AllPairs<Executor>> pairs;
     std::optional<corr::RadialSpectrum> spectrum;
     core::index_t done = 0;
     const auto all = static_cast<core::index_t>(files.size());
     const auto finish_first = [&] {
-        RunTimes of_image = correlation->finish();
+        RunTimes of_image = run_times(correlator->finish());
         LoadedImage& image = begun.front();
         of_image.stages.insert(of_image.stages.begin(), {"read", image.read_ms, 0, 0});
         times.push_back(std::move(of_image));
-        found.statistics.add(correlation->surfaces().surface.view());
+        found.statistics.add(correlator->surfaces().surface.view());
         if (pairs) {
-            pairs->load(correlation->resident_planes(Operand::a), correlation->planes(Operand::a));
+            pairs->load(correlator->resident_planes(corr::Side::a),
+                        correlator->planes(corr::Side::a));
         }
-        if (spectrum) spectrum->add(correlation->planes(Operand::a));
+        if (spectrum) spectrum->add(correlator->planes(corr::Side::a));
         source.recycle(std::move(image.image));
         begun.pop_front();
         console.progress(progress_text("image", done, all, watch.seconds()));
     };
     // The planes are those of the last started image.
     const std::size_t most_begun =
-        options.all_pairs || options.radial ? 1 : ImageCorrelation<Executor>::most_begun;
+        options.all_pairs || options.radial ? 1 : corr::ImageCorrelator<Executor>::most_begun;
     console.phase("reading " + files.front().string());
     while (std::optional<LoadedImage> loaded = source.next()) {
         ++done;
-        if (loaded->fault.empty() && correlation &&
-            loaded->shape() != correlation->problem().image) {
+        if (loaded->fault.empty() && correlator && loaded->shape() != correlator->problem().image) {
             loaded->fault = size_mismatch(loaded->file.string(), loaded->shape(),
-                                          found.images.front(), correlation->problem().image);
+                                          found.images.front(), correlator->problem().image);
         }
         if (!loaded->fault.empty()) {
             console.warn_incomplete("skipped: " + loaded->fault);
@@ -123,27 +130,29 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
             source.recycle(std::move(loaded->image));
             continue;
         }
-        if (!correlation) {
+        if (!correlator) {
             console.phase("correlating");
-            correlation.emplace(executor, cpu, options, *loaded);
-            if (options.all_pairs) pairs.emplace(executor, cpu, correlation->problem(), all);
+            correlator.emplace(executor, of_surfaces, options.parameters,
+                               loaded->image.planes.extent(), options.pair(),
+                               read_masks(options, loaded->shape()));
+            if (options.all_pairs) pairs.emplace(executor, cpu, correlator->problem(), all);
             if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
         found.images.push_back(loaded->file.string());
         begun.push_back(std::move(*loaded));
-        correlation->begin(begun.back().image);
+        correlator->begin(begun.back().image.planes);
         if (begun.size() == most_begun) finish_first();
     }
     while (!begun.empty()) finish_first();
-    core::expects(correlation.has_value(), files.front().string(), " and ", files.size() - 1,
+    core::expects(correlator.has_value(), files.front().string(), " and ", files.size() - 1,
                   " more: no image could be used");
     found.seconds = watch.seconds();
     if (spectrum) found.spectrum = spectrum->average();
     if (pairs) found.pairs = pairs->run(console);
-    found.problem = correlation->problem();
-    found.choice = correlation->choice();
+    found.problem = correlator->problem();
+    found.choice = correlator->choice();
     found.times = median_times(times);
-    const core::Array<double, 2>& counts = correlation->surfaces().counts;
+    const core::Array<double, 2>& counts = correlator->surfaces().counts;
     found.counts = core::Array<double, 2>(counts.extent());
     std::copy(counts.begin(), counts.end(), found.counts.begin());
     console.done();

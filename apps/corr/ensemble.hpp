@@ -3,11 +3,16 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "aperture/corr/image_correlator.hpp"
 #include "aperture/corr/pair_peaks.hpp"
 #include "aperture/corr/radial_spectrum.hpp"
-#include "apps/corr/correlation.hpp"
+#include "aperture/corr/statistics.hpp"
+#include "apps/common/report.hpp"
+#include "apps/corr/image_source.hpp"
+#include "apps/corr/options.hpp"
 
 namespace aperture::apps {
 
@@ -34,6 +39,10 @@ struct EnsembleResults {
 
     double images_per_second() const { return static_cast<double>(images.size()) / seconds; }
 };
+
+inline RunTimes run_times(corr::ImageTimes times) {
+    return {std::move(times.stages), times.compute_ms, times.transfer_ms};
+}
 
 /// Correlates each of `files` with itself and reads ahead meanwhile. An image that cannot be read,
 /// or whose size differs from the first readable one's, is named on the console and left out; the

@@ -6,6 +6,7 @@
 #include "aperture/media/plane_file.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/report.hpp"
+#include "apps/corr/mask_files.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::size_t input) {
     LoadedImage loaded;
     loaded.file = options.inputs[input];
-    if (options.planes) {
+    if (options.parameters.planes) {
         loaded.image = media::read_image(loaded.file);
     } else {
         loaded.image.planes = media::read_planes(loaded.file, cpu.threads());
@@ -25,7 +26,7 @@ LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::si
 
 /// Colour and grey images may be combined; files of planes must have equal extents.
 void expects_alike(const CorrOptions& options, const LoadedImage& a, const LoadedImage& b) {
-    if (options.planes) {
+    if (options.parameters.planes) {
         core::expects(b.shape() == a.shape(),
                       size_mismatch(b.file.string(), b.shape(), a.file.string(), a.shape()));
         return;
@@ -39,16 +40,16 @@ void expects_alike(const CorrOptions& options, const LoadedImage& a, const Loade
 /// Spectra of an image's or pair's planes, with --radial.
 template <class Executor>
 std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& options,
-                                            ImageCorrelation<Executor>& correlation) {
+                                            corr::ImageCorrelator<Executor>& correlator) {
     std::vector<corr::RadialPower> spectra;
     if (!options.radial) return spectra;
     const auto append = [&](corr::PlanesView<core::Host> planes) {
-        corr::RadialSpectrum spectrum(cpu, correlation.problem().image);
+        corr::RadialSpectrum spectrum(cpu, correlator.problem().image);
         spectrum.add(planes);
         spectra.push_back(spectrum.average());
     };
-    append(correlation.planes(Operand::a));
-    if (options.pair()) append(correlation.planes(Operand::b));
+    append(correlator.planes(corr::Side::a));
+    if (options.pair()) append(correlator.planes(corr::Side::b));
     return spectra;
 }
 
@@ -66,17 +67,20 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, 
     console.done();
     check_outputs(options, options.inputs);
 
-    ImageCorrelation<Executor> correlation(executor, cpu, options, a);
+    corr::ImageCorrelator<Executor> correlator(executor, cpu, options.parameters,
+                                               a.image.planes.extent(), options.pair(),
+                                               read_masks(options, a.shape()));
     const RunTimes times = repeat_runs(options.common.repeat, console, [&] {
-        return correlation.run(a.image, b ? b->image : a.image);
+        return run_times(correlator.run(a.image.planes, b ? b->image.planes : a.image.planes));
     });
-    const corr::Problem& problem = correlation.problem();
-    const corr::Surfaces& found = correlation.surfaces();
-    const SurfaceFindings findings = find_out(options, found.surface, problem.lags);
-    if (findings.on_border) console.warn_incomplete(border_warning(options, findings));
+    const corr::Problem& problem = correlator.problem();
+    const corr::Surfaces& found = correlator.surfaces();
+    const corr::SurfaceFindings findings =
+        corr::find_out(found.surface, problem.lags, options.parameters.estimator, options.pair());
+    if (findings.on_border) console.warn_incomplete(border_warning(options, problem, findings));
 
     watch.reset();
-    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlation);
+    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlator);
     const double spectrum_ms = watch.ms();
     watch.reset();
     const ResultParameters parameters = describe(options, problem);
@@ -93,7 +97,7 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, 
     if (options.radial) report.add_stage("spectrum", spectrum_ms);
     report.add_stage("write", write_ms);
     commit_outputs(options.common, report, console, outputs,
-                   summary(options, a, problem, correlation.choice(), findings, report));
+                   summary(options, a, problem, correlator.choice(), findings, report));
 }
 
 template <class Executor>
@@ -104,8 +108,9 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
     check_outputs(options, files);
     core::Stopwatch watch;
     const EnsembleResults results = run_ensemble(executor, cpu, options, files, console);
-    const SurfaceFindings findings =
-        find_out(options, results.statistics.mean(), results.problem.lags);
+    const corr::SurfaceFindings findings =
+        corr::find_out(results.statistics.mean(), results.problem.lags,
+                       options.parameters.estimator, options.pair());
     const ResultParameters parameters = describe(options, results.problem);
     std::vector<corr::RadialPower> spectra;
     if (results.spectrum) spectra.push_back(*results.spectrum);

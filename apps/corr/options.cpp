@@ -39,62 +39,62 @@ corr::Shape parse_offsets(const std::string& text) {
     return size;
 }
 
-/// The inputs on the command line.
-struct InputFiles {
+/// What the command line gives, without what follows from it.
+struct Given {
     std::vector<path> images;
     std::vector<path> planes;
+    bool both_signs = false;
 };
 
-void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& options) {
-    line.choice("--planes-from", plane_choices, options.planes,
+void add_correlation_options(CommandLine& line, Given& given, CorrOptions& options) {
+    line.choice("--planes-from", corr::plane_choices, options.parameters.planes,
                 "Planes to correlate: a and b of CIE L*a*b* and the orientation vector; luma; red, "
                 "green and blue; or the derivatives of luma")
         .default_text("lab-orientation");
     line.files(
-        "--planes", "FILE.h5", 1, 2, files.planes,
+        "--planes", "FILE.h5", 1, 2, given.planes,
         "Instead of images: an HDF5 file with dataset /planes [plane][row][column], or two of "
         "equal shape");
-    line.choice("--normalize", normalization_choices, options.normalization,
+    line.choice("--normalize", corr::normalization_choices, options.parameters.normalization,
                 "Scale each plane to zero mean and unit energy, or leave it unchanged (default: "
                 "plane; none with --planes)");
-    line.parsed("--offsets", "HxW", options.offsets, parse_offsets,
+    line.parsed("--offsets", "HxW", options.parameters.offsets, parse_offsets,
                 "Displacements below H rows and W columns (default: half the image)");
-    line.flag("--signed,!--unsigned", options.both_signs,
+    line.flag("--signed,!--unsigned", given.both_signs,
               "Displacements of both signs (default for a pair), or nonnegative ones (default "
               "otherwise)");
-    line.choice("--estimator", estimator_choices, options.estimator,
+    line.choice("--estimator", corr::estimator_choices, options.parameters.estimator,
                 "Sums of products; the same divided by the number of overlapping pixels; or "
                 "Pearson's r over these pixels")
         .default_text("raw");
     line.repeated_file("--mask", "FILE", options.masks,
                        "Image of the same size: only its nonblack pixels count. For a pair, may be "
                        "repeated: for the first image, then the second");
-    line.choice("--method", correlation_choices, options.method,
+    line.choice("--method", corr::method_choices, options.parameters.method,
                 "Direct sums, Fourier transforms, or whichever is faster")
         .default_text("auto");
-    line.choice("--precision", corr_precision_choices, options.precision,
+    line.choice("--precision", corr::precision_choices, options.parameters.precision,
                 "Direct method: fp32; tf32x3 on GPU tensor cores (numbers as sums of two TF32 "
                 "numbers); or fp64")
         .default_text("fp32");
 }
 
-void settle_inputs(const CommandLine& line, const InputFiles& files, CorrOptions& options) {
-    if (files.planes.empty()) {
-        core::expects(!files.images.empty(),
+void settle_inputs(const CommandLine& line, const Given& given, CorrOptions& options) {
+    if (given.planes.empty()) {
+        core::expects(!given.images.empty(),
                       "no input: expected an image or --planes (see corr --help)");
-        options.inputs = files.images;
+        options.inputs = given.images;
         options.ensemble =
             options.inputs.size() > 2 || is_folder(options.inputs) || is_pattern(options.inputs);
         return;
     }
-    if (!files.images.empty()) {
+    if (!given.images.empty()) {
         throw core::InvalidArgument(core::text("--planes cannot be combined with an image: ",
-                                               files.images.front().string()));
+                                               given.images.front().string()));
     }
     core::expects(!line.given("--planes-from"), "--planes cannot be combined with --planes-from");
-    options.inputs = files.planes;
-    options.planes.reset();
-    if (!line.given("--normalize")) options.normalization = corr::Normalization::none;
+    options.inputs = given.planes;
+    options.parameters.planes.reset();
 }
 
 void settle_output_names(CorrOptions& options, bool no_picture) {
@@ -116,7 +116,7 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
 }  // namespace
 
 NamedFiles input_files(const CorrOptions& options) {
-    NamedFiles files = named_files(options.planes ? "image" : "planes", options.inputs);
+    NamedFiles files = named_files(options.parameters.planes ? "image" : "planes", options.inputs);
     for (const path& mask : options.masks) files.push_back({"mask", mask});
     return files;
 }
@@ -131,13 +131,13 @@ NamedFiles output_files(const CorrOptions& options) {
 
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     CorrOptions options;
-    InputFiles files;
+    Given given;
     bool no_picture = false;
     CommandLine line("corr", "Spatial correlation of an image, a pair or an ensemble", example);
-    line.files("images", "FILE", 1, -1, files.images,
+    line.files("images", "FILE", 1, -1, given.images,
                "An image, or two of equal size; or an ensemble: a folder, a quoted pattern or more "
                "images");
-    add_correlation_options(line, files, options);
+    add_correlation_options(line, given, options);
     line.file("--radial", "FILE.csv", options.radial,
               "Write the surface averaged over all directions as a table, and likewise the planes' "
               "power spectrum as FILE.spectrum.csv");
@@ -151,9 +151,10 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
                     options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
 
-    settle_inputs(line, files, options);
-    // The direction in which content has moved is unknown.
-    if (!line.given("--signed")) options.both_signs = options.pair();
+    settle_inputs(line, given, options);
+    // An ensemble's surfaces per plane are not written.
+    options.parameters.each_plane = !options.ensemble;
+    if (line.given("--signed")) options.parameters.both_signs = given.both_signs;
     line.needs("--all-pairs", "an ensemble: a folder, a pattern or three images", options.ensemble);
     core::expects(!options.all_pairs || options.masks.empty(),
                   "--all-pairs cannot be combined with --mask");

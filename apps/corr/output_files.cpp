@@ -83,7 +83,7 @@ media::ColourScale colour_scale(const SurfaceOutput& output, std::string label, 
 media::Figure draw(const CorrOptions& options, const SurfaceOutput& output) {
     const auto [rows, columns] = output.surface.extent;
     double factor = 1;
-    const bool pearson = options.estimator == corr::Estimator::pearson;
+    const bool pearson = options.parameters.estimator == corr::Estimator::pearson;
     const media::ColourScale scale =
         colour_scale(output, pearson ? "Pearson's r" : "correlation", factor);
     // Row 0 is the bottom of a map but the top of an image.

@@ -20,7 +20,7 @@ struct SurfaceOutput {
     corr::SurfaceView surface;
     const core::Array<double, 2>& counts;
     corr::Lags lags;
-    SurfaceFindings findings;
+    corr::SurfaceFindings findings;
     std::vector<corr::RadialPower> spectra;  ///< with --radial: of each image, or their mean
     ResultParameters parameters;
 };

@@ -13,7 +13,8 @@ double direct_gflop(const corr::Problem& problem) {
 }
 
 std::string planes_from(const CorrOptions& options) {
-    return options.planes ? choice_name(plane_choices, *options.planes) : "file";
+    return options.parameters.planes ? choice_name(corr::plane_choices, *options.parameters.planes)
+                                     : "file";
 }
 
 double correlate_ms(const Report& report) {
@@ -28,17 +29,18 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
                      const std::optional<corr::MethodChoice>& choice) {
     const corr::Shape extent = problem.lags.extent();
     lines << "method      "
-          << choice_name(correlation_choices, std::optional<corr::Method>(problem.method));
-    if (options.needs_direct())
-        lines << ' ' << choice_name(corr_precision_choices, problem.precision);
+          << choice_name(corr::method_choices, std::optional<corr::Method>(problem.method));
+    if (options.parameters.needs_direct())
+        lines << ' ' << choice_name(corr::precision_choices, problem.precision);
     if (choice) {
         lines << std::setprecision(3) << " (expected: direct " << choice->direct_ms << " ms, fft "
               << choice->fft_ms << " ms)";
     }
-    lines << ", " << choice_name(estimator_choices, options.estimator) << "; " << problem.planes
-          << " plane" << plural(problem.planes) << " from " << planes_from(options) << ", "
-          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized"
-          << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
+    lines << ", " << choice_name(corr::estimator_choices, options.parameters.estimator) << "; "
+          << problem.planes << " plane" << plural(problem.planes) << " from "
+          << planes_from(options) << ", "
+          << (options.parameters.normalized() == corr::Normalization::plane ? "" : "not ")
+          << "normalized" << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
           << extent.columns << " offsets\n";
 }
 
@@ -56,7 +58,7 @@ void describe_compute(std::ostringstream& lines, const corr::Problem& problem, c
 }
 
 void describe_findings(std::ostringstream& lines, const CorrOptions& options,
-                       const SurfaceFindings& findings) {
+                       const corr::SurfaceFindings& findings) {
     const auto& lengths = findings.lengths;
     const auto& peak = findings.peak;
     const auto length = [&](const std::optional<double>& pixels) {
@@ -124,30 +126,31 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
         {"height", integer(problem.image.rows)},
         {"planes_from", planes_from(options)},
         {"planes", integer(problem.planes)},
-        {"normalize", choice_name(normalization_choices, options.normalization)},
+        {"normalize", choice_name(corr::normalization_choices, options.parameters.normalized())},
         {"offset_rows", integer(problem.lags.rows)},
         {"offset_columns", integer(problem.lags.columns)},
         {"signed", problem.lags.both_signs},
-        {"estimator", choice_name(estimator_choices, options.estimator)},
-        {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
-        {"precision", choice_name(corr_precision_choices, problem.precision)},
+        {"estimator", choice_name(corr::estimator_choices, options.parameters.estimator)},
+        {"method", choice_name(corr::method_choices, std::optional<corr::Method>(problem.method))},
+        {"precision", choice_name(corr::precision_choices, problem.precision)},
         {"direct_gflop", direct_gflop(problem)}};
     if (options.all_pairs) list.emplace_back("all_pairs", true);
     return list;
 }
 
-std::string border_warning(const CorrOptions& options, const SurfaceFindings& findings) {
+std::string border_warning(const CorrOptions& options, const corr::Problem& problem,
+                           const corr::SurfaceFindings& findings) {
     std::ostringstream words;
     words << options.inputs.front().string() << ", " << options.inputs.back().string()
           << std::setprecision(4) << ": the largest value, " << findings.on_border->value
           << " at dy " << findings.on_border->dy << ", dx " << findings.on_border->dx
           << ", is on the border of the searched displacements, and the true peak may lie "
              "beyond; try larger --offsets"
-          << (options.both_signs ? "" : " or omit --unsigned");
+          << (problem.lags.both_signs ? "" : " or omit --unsigned");
     return words.str();
 }
 
-ReportValues finding_values(const SurfaceFindings& findings) {
+ReportValues finding_values(const corr::SurfaceFindings& findings) {
     const auto& lengths = findings.lengths;
     const auto& peak = findings.peak;
     ReportValues values;
@@ -174,13 +177,14 @@ ReportValues ensemble_values(const EnsembleResults& results) {
 
 std::string summary(const CorrOptions& options, const LoadedImage& first,
                     const corr::Problem& problem, const std::optional<corr::MethodChoice>& choice,
-                    const SurfaceFindings& findings, const Report& report) {
+                    const corr::SurfaceFindings& findings, const Report& report) {
     std::ostringstream lines;
     const char* const images = options.pair() ? "images      " : "image       ";
-    lines << (options.planes ? images : "planes      ") << options.inputs.front().string();
+    lines << (options.parameters.planes ? images : "planes      ")
+          << options.inputs.front().string();
     if (options.pair()) lines << ", " << options.inputs.back().string();
     lines << ": " << size_text(first.shape()) << " pixels";
-    if (options.planes) {
+    if (options.parameters.planes) {
         lines << ", " << first.image.bits << " bits "
               << (first.image.planes.extent()[0] == 1 ? "grey" : "colour");
     }
@@ -195,7 +199,7 @@ std::string summary(const CorrOptions& options, const LoadedImage& first,
 }
 
 std::string summary(const CorrOptions& options, const EnsembleResults& results,
-                    const SurfaceFindings& findings, const Report& report) {
+                    const corr::SurfaceFindings& findings, const Report& report) {
     std::ostringstream lines;
     const std::size_t images = results.images.size();
     lines << "ensemble    " << options.inputs.front().string() << ": " << images << " image"

@@ -14,10 +14,11 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
 
 /// The results that exist: `correlation_length_x`, `correlation_length_y`, `peak_dy`, `peak_dx`
 /// (pixels) and `peak_value`.
-ReportValues finding_values(const SurfaceFindings& findings);
+ReportValues finding_values(const corr::SurfaceFindings& findings);
 
 /// The warning for a pair whose largest value is on the border.
-std::string border_warning(const CorrOptions& options, const SurfaceFindings& findings);
+std::string border_warning(const CorrOptions& options, const corr::Problem& problem,
+                           const corr::SurfaceFindings& findings);
 
 /// For an ensemble: `images`, `skipped` and `images_per_second` (from the first image to the last
 /// surface); with --all-pairs also `pairs` and `pairs_per_second`.
@@ -26,8 +27,8 @@ ReportValues ensemble_values(const EnsembleResults& results);
 /// The lines that `corr` prints.
 std::string summary(const CorrOptions& options, const LoadedImage& first,
                     const corr::Problem& problem, const std::optional<corr::MethodChoice>& choice,
-                    const SurfaceFindings& findings, const Report& report);
+                    const corr::SurfaceFindings& findings, const Report& report);
 std::string summary(const CorrOptions& options, const EnsembleResults& results,
-                    const SurfaceFindings& findings, const Report& report);
+                    const corr::SurfaceFindings& findings, const Report& report);
 
 }  // namespace aperture::apps

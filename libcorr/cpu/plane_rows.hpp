@@ -31,9 +31,6 @@ double sum_of_rows(core::Cpu& cpu, index_t rows, std::vector<double>& of_rows,
     return sum;
 }
 
-/// The image that displacements lead to (A), or the one that they start from (B).
-enum class Side { a, b };
-
 /// Calls visit(i, j, sum) for every entry of a surface, with the sum over those pixels of one
 /// side's image that have a partner.
 template <class Visit>

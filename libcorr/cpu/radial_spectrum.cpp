@@ -130,7 +130,7 @@ void RadialSpectrum::add_powers(double at_zero) {
     });
     for (std::size_t ring = 0; ring < powers_.size(); ++ring) {
         for (index_t band = 0; band < bands; ++band) {
-            powers_[ring] += band_powers_(band, static_cast<index_t>(ring));
+            next_powers_[ring] += band_powers_(band, static_cast<index_t>(ring));
         }
     }
 }
@@ -139,6 +139,8 @@ void RadialSpectrum::add(PlanesView<Host> planes) {
     const auto [rows, columns] = image_;
     core::expects_shape("image", planes, {planes.extent[0], rows, columns});
     const index_t width = columns;
+    // An image that a checkpoint ends leaves nothing.
+    next_powers_ = powers_;
     for (index_t p = 0; p < planes.extent[0]; ++p) {
         const double sum = sum_of_rows(cpu_, rows, row_sums_, [&](index_t y) {
             double of_row = 0;
@@ -149,6 +151,7 @@ void RadialSpectrum::add(PlanesView<Host> planes) {
         transform(planes, p, sum / (static_cast<double>(rows) * static_cast<double>(columns)));
         add_powers(sum * sum);
     }
+    powers_.swap(next_powers_);
     ++images_;
 }
 

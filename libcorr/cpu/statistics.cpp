@@ -138,6 +138,22 @@ std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags) {
     return std::nullopt;
 }
 
+SurfaceFindings find_out(SurfaceView surface, const Lags& lags, Estimator estimator, bool pair) {
+    SurfaceFindings found;
+    found.peak = strongest_peak(surface, lags, pair ? Centre::counts : Centre::excluded);
+    // The interpolating parabola may exceed all values of r.
+    if (found.peak && estimator == Estimator::pearson) {
+        found.peak->value = std::min(found.peak->value, 1.0);
+    }
+    if (!pair) {
+        found.lengths = correlation_lengths(surface, lags);
+    } else {
+        if (found.peak) found.lengths = correlation_lengths(surface, lags, *found.peak);
+        found.on_border = largest_on_border(surface, lags);
+    }
+    return found;
+}
+
 RadialAverage radial_average(SurfaceView surface, const Lags& lags) {
     expects_surface(surface, lags);
     const auto radius = [&](index_t dy, index_t dx) {

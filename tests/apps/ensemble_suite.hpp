@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/corr/ensemble.hpp"
+#include "apps/corr/mask_files.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/same_bytes.hpp"
 
@@ -57,6 +58,7 @@ void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptio
                                    const NoiseImages& images) {
     Console console("corr", true);
     options.ensemble = true;
+    options.parameters.each_plane = false;
     options.inputs = {images.folder / ""};
     testing::internal::CaptureStderr();
     const EnsembleResults found = run_ensemble(executor, cpu, options, images.all, console);
@@ -65,22 +67,25 @@ void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptio
 
     corr::EnsembleStatistics expected;
     std::vector<std::string> names;
-    std::optional<ImageCorrelation<Executor>> correlation;
+    std::optional<corr::ImageCorrelator<Executor>> correlator;
     std::optional<corr::RadialSpectrum> spectrum;
     for (const auto& file : images.good) {
         LoadedImage loaded{file, media::read_image(file), {}, 0};
-        if (!correlation) correlation.emplace(executor, cpu, options, loaded);
+        if (!correlator) {
+            correlator.emplace(executor, cpu, options.parameters, loaded.image.planes.extent(),
+                               false, read_masks(options, loaded.shape()));
+        }
         if (!spectrum) spectrum.emplace(cpu, loaded.shape());
-        correlation->run(loaded.image, loaded.image);
-        expected.add(correlation->surfaces().surface);
-        spectrum->add(correlation->planes(Operand::a));
+        correlator->run(loaded.image.planes);
+        expected.add(correlator->surfaces().surface);
+        spectrum->add(correlator->planes(corr::Side::a));
         names.push_back(file);
     }
     EXPECT_EQ(found.images, names);
     EXPECT_EQ(found.skipped, static_cast<core::index_t>(images.all.size() - names.size()));
     EXPECT_TRUE(aperture::tests::same_bytes(found.statistics.mean(), expected.mean()));
     EXPECT_TRUE(aperture::tests::same_bytes(found.statistics.deviation(), expected.deviation()));
-    EXPECT_TRUE(aperture::tests::same_bytes(found.counts, correlation->surfaces().counts));
+    EXPECT_TRUE(aperture::tests::same_bytes(found.counts, correlator->surfaces().counts));
     ASSERT_EQ(found.spectrum.has_value(), options.radial.has_value());
     if (found.spectrum) {
         EXPECT_EQ(found.spectrum->power, spectrum->average().power);
@@ -104,9 +109,9 @@ void expect_ensembles_of_their_images(Executor& executor, core::Cpu& cpu) {
                                  << static_cast<int>(method) << ", spectrum " << with_spectrum
                                  << ", masked " << masked);
                     CorrOptions options;
-                    options.estimator = estimator;
-                    options.method = method;
-                    options.both_signs = true;
+                    options.parameters.estimator = estimator;
+                    options.parameters.method = method;
+                    options.parameters.both_signs = true;
                     if (with_spectrum) options.radial = images.folder / "r.csv";
                     if (masked) {
                         options.masks = {

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <random>
 
-#include "apps/corr/correlation.hpp"
 #include "tests/apps/ensemble_suite.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/usable_gpu.hpp"
@@ -71,15 +70,18 @@ TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
                 CorrOptions options;
                 options.inputs = {"a", "b"};
                 options.inputs.resize(pair ? 2 : 1);
-                options.estimator = GetParam();
-                options.both_signs = true;
-                if (stored) options.planes.reset();
+                options.parameters.estimator = GetParam();
+                options.parameters.both_signs = true;
+                if (stored) options.parameters.planes.reset();
                 if (masked) options.masks = {mask_file(folder_, 60, 70)};
-                ImageCorrelation<core::Cpu> expected(cpu_, cpu_, options, a);
-                ImageCorrelation<core::Gpu> found(gpu, cpu_, options, a);
+                const core::Extents<3>& extent = a.image.planes.extent();
+                corr::ImageCorrelator<core::Cpu> expected(cpu_, cpu_, options.parameters, extent,
+                                                          pair, read_masks(options, a.shape()));
+                corr::ImageCorrelator<core::Gpu> found(gpu, cpu_, options.parameters, extent, pair,
+                                                       read_masks(options, a.shape()));
                 for (int run = 0; run < 2; ++run) {
-                    const media::Image& first = run == 0 ? b.image : a.image;
-                    const media::Image& second = pair ? b.image : first;
+                    const core::Array<float, 3>& first = run == 0 ? b.image.planes : a.image.planes;
+                    const core::Array<float, 3>& second = pair ? b.image.planes : first;
                     expected.run(first, second);
                     found.run(first, second);
                     const corr::Surfaces& e = expected.surfaces();
@@ -89,9 +91,9 @@ TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
                     ASSERT_EQ(f.planes.extent(), e.planes.extent());
                     expect_close(f.planes.data(), e.planes.data(), e.planes.size(), bound);
                     expect_close(f.counts.data(), e.counts.data(), e.counts.size(), 0);
-                    EXPECT_NEAR(corr::energy(cpu_, found.planes(Operand::a)),
-                                corr::energy(cpu_, expected.planes(Operand::a)),
-                                1e-4 * corr::energy(cpu_, expected.planes(Operand::a)));
+                    EXPECT_NEAR(corr::energy(cpu_, found.planes(corr::Side::a)),
+                                corr::energy(cpu_, expected.planes(corr::Side::a)),
+                                1e-4 * corr::energy(cpu_, expected.planes(corr::Side::a)));
                 }
             }
         }
@@ -106,11 +108,12 @@ TEST_F(GpuCorr, PairsAreTheCpus) {
     }
     CorrOptions options;
     options.ensemble = true;
+    options.parameters.each_plane = false;
     options.all_pairs = true;
-    options.both_signs = true;
+    options.parameters.both_signs = true;
     options.inputs = {folder_ / ""};
-    options.planes = corr::PlaneKind::rgb;
-    options.normalization = corr::Normalization::none;
+    options.parameters.planes = corr::PlaneKind::rgb;
+    options.parameters.normalization = corr::Normalization::none;
     core::Gpu gpu;
     const EnsembleResults expected = run_ensemble(cpu_, cpu_, options, files, console_);
     const EnsembleResults found = run_ensemble(gpu, cpu_, options, files, console_);
@@ -135,14 +138,17 @@ TEST_F(GpuCorr, LargeImagesOfAnEnsembleDoNotMix) {
     core::Gpu gpu;
     CorrOptions options;
     options.ensemble = true;
+    options.parameters.each_plane = false;
     options.inputs = {folder_ / ""};
     corr::EnsembleStatistics expected;
-    std::optional<ImageCorrelation<core::Gpu>> correlation;
+    std::optional<corr::ImageCorrelator<core::Gpu>> correlator;
     for (const auto& file : files) {
         const LoadedImage loaded{file, media::read_image(file), {}, 0};
-        if (!correlation) correlation.emplace(gpu, cpu_, options, loaded);
-        correlation->run(loaded.image, loaded.image);
-        expected.add(correlation->surfaces().surface);
+        if (!correlator) {
+            correlator.emplace(gpu, cpu_, options.parameters, loaded.image.planes.extent(), false);
+        }
+        correlator->run(loaded.image.planes);
+        expected.add(correlator->surfaces().surface);
     }
     for (int repetition = 0; repetition < 5; ++repetition) {
         const EnsembleResults found = run_ensemble(gpu, cpu_, options, files, console_);

@@ -171,6 +171,25 @@ TEST(Peaks, AreNoneOnSlopesPlateausAndTheOuterEdge) {
     EXPECT_FALSE(strongest_peak(surface_of({{nan}}), {1, 1}, Centre::counts));
 }
 
+TEST(Findings, OfOneImageAreAboutTheCentreAndOfAPairAboutThePeak) {
+    const Surface surface =
+        surface_of({{0.9, 0, 0, 0}, {0, 0, 0, 0}, {0, 0.8, 1, 0}, {0, 0, 0, 0}});
+    const SurfaceFindings one = find_out(surface, {4, 4}, Estimator::pearson, false);
+    ASSERT_TRUE(one.peak);
+    EXPECT_NEAR(one.peak->dx, 2 - 0.5 * 0.8 / 1.2, 1e-12);
+    EXPECT_EQ(one.peak->value, 1);
+    EXPECT_FALSE(one.on_border);
+    EXPECT_EQ(one.lengths.x, correlation_lengths(surface, {4, 4}).x);
+    EXPECT_GT(find_out(surface, {4, 4}, Estimator::raw, false).peak->value, 1);
+
+    const SurfaceFindings pair = find_out(surface, {4, 4}, Estimator::raw, true);
+    ASSERT_TRUE(pair.peak);
+    EXPECT_EQ(pair.lengths.x, correlation_lengths(surface, {4, 4}, *pair.peak).x);
+    EXPECT_NE(pair.lengths.x, one.lengths.x);
+    EXPECT_FALSE(pair.on_border);
+    EXPECT_TRUE(find_out(surface_of({{2, 1}, {1, 1}}), {2, 2}, Estimator::raw, true).on_border);
+}
+
 TEST(RadialAverages, AreMeansOverRings) {
     const auto [mean, counts] = radial_average(surface_of({{10, 1, 2}, {3, 4, 6}}), {2, 3});
     // Distances in the rings: 0; 1, 1, 1.41; 2, 2.24.

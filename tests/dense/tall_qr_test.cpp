@@ -10,6 +10,7 @@
 #include "aperture/core/error.hpp"
 #include "libdense/tall_factors.hpp"
 #include "tests/dense/tall_qr_suite.hpp"
+#include "tests/ended_runs.hpp"
 
 namespace aperture::dense::oracle {
 namespace {
@@ -123,6 +124,30 @@ TEST(TallScale, AMillionRowsAreFactoredBackwardStably) {
     qr.form_q(q);
     EXPECT_LE(residual_ratio<float>(a.view(), q.view(), r.view()), ratio_limit);
     EXPECT_LE(orthogonality_ratio<float>(q.view()), ratio_limit);
+}
+
+TEST(TallQr, EndsAtCheckpoints) {
+    core::Cpu cpu(1);
+    const Array<float, 2> a = matrix_of<float>({3001, 24, Content::random});
+    for (const QrMethod method : CpuRunner::methods()) {
+        Qr<float> qr(cpu, method, 3001, 24);
+        Array<float, 2> r({24, 24}), q({3001, 24}), x({24, 24}), c({3001, 24});
+        tests::expect_same_after_ended_runs(cpu, [&] {
+            qr.factor(a.view(), r);
+            qr.form_q(q);
+            qr.apply_q_transposed(a.view(), x);
+            qr.apply_q(std::as_const(x).view(), c);
+            std::vector<float> values(r.begin(), r.end());
+            values.insert(values.end(), q.begin(), q.end());
+            values.insert(values.end(), c.begin(), c.end());
+            return values;
+        });
+        // Q is that of no matrix if its factorisation was ended.
+        cpu.set_checkpoint([] { throw core::DeviceError("ended"); });
+        EXPECT_THROW(qr.factor(a.view(), r), core::DeviceError);
+        cpu.set_checkpoint({});
+        EXPECT_THROW(qr.form_q(q), core::InvalidArgument);
+    }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,9 @@ class Gpu {
     struct State;
     Owned<State> state_;
 };
+
+template <class Executor>
+inline constexpr bool is_gpu = std::is_same_v<Executor, Gpu>;
 
 /// How often this process has waited for a GPU, in an executor or in the library's own run-time
 /// calls. Asynchronous operations leave it as it is, and tests check this. 0 in a build without

@@ -32,8 +32,6 @@ struct Surfaces {
     core::Array<double, 2> counts;  ///< N
 };
 
-enum class Side;
-
 /// Planes that SurfaceEstimator makes of images A and B.
 enum class Factor {
     centred_a,  ///< without their means; zero where the mask is

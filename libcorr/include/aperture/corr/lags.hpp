@@ -18,6 +18,9 @@ bool same_planes(const PlanesView<Space>& a, const PlanesView<Space>& b) {
     return a.data == b.data && a.stride == b.stride;
 }
 
+/// The image that displacements lead to (A), or the one that they start from (B).
+enum class Side { a, b };
+
 /// Rows and columns.
 struct Shape {
     index_t rows = 0;

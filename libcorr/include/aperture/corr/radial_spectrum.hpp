@@ -59,7 +59,8 @@ class RadialSpectrum {
     core::Array<std::complex<float>, 2> spectrum_;  ///< [row][column up to half], padded
     core::Array<double, 2> band_powers_;            ///< [band of rows][ring]
     std::vector<double> row_sums_;
-    std::vector<double> powers_;  ///< of rings, summed over images
+    std::vector<double> powers_;       ///< of rings, summed over images
+    std::vector<double> next_powers_;  ///< with the image that is being added
     std::vector<std::int64_t> counts_;
     index_t images_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aperture/core/array.hpp"
+#include "aperture/corr/estimator.hpp"
 #include "aperture/corr/lags.hpp"
 
 namespace aperture::corr {
@@ -51,6 +52,15 @@ std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre
 /// displacements searched: the surface may go on rising beyond it, to the true peak. With one sign
 /// displacements of 0 are border, too; an axis of one displacement has no border.
 std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags);
+
+/// What a surface says of its images.
+struct SurfaceFindings {
+    CorrelationLengths lengths;     ///< about (0, 0); for a pair, about the peak
+    std::optional<Peak> peak;       ///< for one image, the strongest except (0, 0)
+    std::optional<Peak> on_border;  ///< for a pair: largest_on_border
+};
+/// Of an image with itself, or of a pair. A peak of Pearson's r has a value of at most 1.
+SurfaceFindings find_out(SurfaceView surface, const Lags& lags, Estimator estimator, bool pair);
 
 /// Means over displacements of one length, in any direction.
 struct RadialAverage {
