@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/signal/box_sum.hpp"
+#include "aperture/signal/copy_planes.hpp"
+#include "aperture/signal/grey.hpp"
 #include "aperture/signal/median.hpp"
 #include "libsignal/gpu/box_sum.cuh"
 #include "libsignal/gpu/median.cuh"
+#include "libsignal/gpu/pixels.cuh"
 #include "libsignal/gpu/resample.cuh"
 
 namespace aperture::signal {
@@ -28,6 +31,21 @@ void downsample(core::Gpu& gpu, Input from, Output to) { gpu::downsample_image(g
 void box_sum(core::Gpu& gpu, core::View<const float, 3, core::Device> from, int size,
              core::View<float, 3, core::Device> to) {
     gpu::box_sum_of_planes(gpu, from, size, to);
+}
+
+void to_grey(core::Gpu& gpu, core::View<const float, 3, core::Device> planes, Output grey) {
+    gpu::grey_of_planes(gpu, planes, grey);
+}
+void to_grey(core::Gpu& gpu, core::View<const std::uint8_t, 3, core::Device> planes, Output grey) {
+    gpu::grey_of_planes(gpu, planes, grey);
+}
+void to_grey(core::Gpu& gpu, core::View<const std::uint16_t, 3, core::Device> planes, Output grey) {
+    gpu::grey_of_planes(gpu, planes, grey);
+}
+
+void copy_planes(core::Gpu& gpu, core::View<const float, 3, core::Device> from,
+                 core::View<float, 3, core::Device> to) {
+    gpu::copy_of_planes(gpu, from, to);
 }
 
 }  // namespace aperture::signal

@@ -43,11 +43,22 @@ struct GpuRunner : tests::UsableGpu {
                   [&](auto source, auto sink) { signal::box_sum(*gpu, source, size, sink); });
     }
 
+    template <class Sample>
+    void to_grey(core::View<const Sample, 3, core::Host> planes, Output grey) {
+        on_device(planes, grey,
+                  [&](auto source, auto sink) { signal::to_grey(*gpu, source, sink); });
+    }
+    void copy_planes(core::View<const float, 3, core::Host> from,
+                     core::View<float, 3, core::Host> to) {
+        on_device(from, to,
+                  [&](auto source, auto sink) { signal::copy_planes(*gpu, source, sink); });
+    }
+
   private:
     /// The operation on copies in device memory; it allocates none itself.
-    template <int Rank, class Call>
-    void on_device(core::View<const float, Rank, core::Host> from,
-                   core::View<float, Rank, core::Host> to, const Call& call) {
+    template <class T, int FromRank, int ToRank, class Call>
+    void on_device(core::View<const T, FromRank, core::Host> from,
+                   core::View<float, ToRank, core::Host> to, const Call& call) {
         DeviceMirror source(*gpu, from);
         DeviceMirror sink(*gpu, to);
         const auto allocations = core::device_allocations();

@@ -9,6 +9,8 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/signal/box_sum.hpp"
+#include "aperture/signal/copy_planes.hpp"
+#include "aperture/signal/grey.hpp"
 #include "aperture/signal/median.hpp"
 #include "aperture/signal/resample.hpp"
 #include "tests/signal/images.hpp"
@@ -24,6 +26,8 @@
 ///     void resize(Input, Interpolation, Output);
 ///     void downsample(Input, Output);
 ///     void box_sum(View<const float, 3, Host>, int size, View<float, 3, Host>);
+///     void to_grey(View<const T, 3, Host>, Output);
+///     void copy_planes(View<const float, 3, Host>, View<float, 3, Host>);
 ///     void change();  // between two runs that must yield the same bits
 namespace aperture::signal {
 
@@ -48,6 +52,14 @@ struct CpuRunner {
     void box_sum(core::View<const float, 3, core::Host> from, int size,
                  core::View<float, 3, core::Host> to) {
         signal::box_sum(cpu, from, size, to);
+    }
+    template <class Sample>
+    void to_grey(core::View<const Sample, 3, core::Host> planes, Output grey) {
+        signal::to_grey(cpu, planes, grey);
+    }
+    void copy_planes(core::View<const float, 3, core::Host> from,
+                     core::View<float, 3, core::Host> to) {
+        signal::copy_planes(cpu, from, to);
     }
 };
 
@@ -100,6 +112,66 @@ TYPED_TEST_P(ImagesLikeCpuSuite, MediansAreTheCpus) {
                 random_image(size, 1), size, 0,
                 [&](auto& on, Input from, Output to) { on.median_filter(from, window, to); });
         }
+    }
+}
+
+/// Samples [row][column][channel].
+template <class Sample>
+std::vector<Sample> random_samples(Size size, index_t channels) {
+    std::mt19937 generator(3);
+    std::uniform_int_distribution<int> level(0, sizeof(Sample) == 1 ? 255 : 65535);
+    std::vector<Sample> samples(static_cast<std::size_t>(size.rows * size.columns * channels));
+    for (Sample& sample : samples) sample = static_cast<Sample>(level(generator));
+    return samples;
+}
+/// The view [channel][row][column] of values [row][column][channel].
+template <class T>
+core::View<T, 3, core::Host> planes_in(T* pixels, Size size, index_t channels) {
+    return {pixels, {channels, size.rows, size.columns}, {1, size.columns * channels, channels}};
+}
+
+TYPED_TEST_P(ImagesLikeCpuSuite, GreyLevelsAreTheCpus) {
+    for (const Size size : this->runner.sizes()) {
+        for (const index_t channels : {1, 3}) {
+            SCOPED_TRACE(testing::PrintToString(size) + ", channels " + std::to_string(channels));
+            const auto compare = [&](auto type, double largest) {
+                using Sample = decltype(type);
+                const auto samples = random_samples<Sample>(size, channels);
+                const auto planes = planes_in(samples.data(), size, channels);
+                Image expected({size.rows, size.columns});
+                CpuRunner().to_grey(planes, expected.view());
+                FramedImage grey(size);
+                this->runner.to_grey(planes, grey.view());
+                EXPECT_TRUE(grey.frame_is_untouched());
+                // Executors may or may not round products before they add them.
+                const double bound = channels == 1 ? 0 : 4 * unit_roundoff * largest;
+                expect_near(grey.inner(), Plane(expected), bound);
+            };
+            compare(std::uint8_t(), 255);
+            compare(std::uint16_t(), 255);
+            compare(float(), 65535);
+        }
+    }
+}
+
+TYPED_TEST_P(ImagesLikeCpuSuite, CopiesOfPlanesAreExact) {
+    for (const Size size : this->runner.sizes()) {
+        SCOPED_TRACE(testing::PrintToString(size));
+        const auto pixels = random_samples<float>(size, 2);
+        Planes planes({2, size.rows, size.columns});
+        this->runner.copy_planes(planes_in(pixels.data(), size, 2), planes.view());
+        for (index_t y = 0; y < size.rows; ++y) {
+            for (index_t x = 0; x < size.columns; ++x) {
+                for (index_t i : {0, 1}) {
+                    const index_t at = (y * size.columns + x) * 2 + i;
+                    ASSERT_EQ(planes(i, y, x), pixels[static_cast<std::size_t>(at)])
+                        << y << ' ' << x;
+                }
+            }
+        }
+        std::vector<float> back(pixels.size());
+        this->runner.copy_planes(std::as_const(planes).view(), planes_in(back.data(), size, 2));
+        EXPECT_EQ(back, pixels);
     }
 }
 
@@ -241,8 +313,9 @@ TYPED_TEST_P(ImageSuite, NothingHappensToEmptyImages) {
 REGISTER_TYPED_TEST_SUITE_P(ImageSuite, MediansOfBarelyBalancedWindows,
                             LevelsOfAConstantImageAreConstant, ABoxSumForgetsWhatHasLeftTheWindow,
                             NothingHappensToEmptyImages);
-REGISTER_TYPED_TEST_SUITE_P(ImagesLikeCpuSuite, MediansAreTheCpus, BlursAreTheCpus,
-                            ResizedImagesAreTheCpus, LevelsOfAPyramidAreTheCpus, BoxSumsAreTheCpus);
+REGISTER_TYPED_TEST_SUITE_P(ImagesLikeCpuSuite, MediansAreTheCpus, GreyLevelsAreTheCpus,
+                            CopiesOfPlanesAreExact, BlursAreTheCpus, ResizedImagesAreTheCpus,
+                            LevelsOfAPyramidAreTheCpus, BoxSumsAreTheCpus);
 
 /// Windows that exceed a block's shared memory.
 template <class Runner>

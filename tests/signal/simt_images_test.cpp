@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsignal/gpu/box_sum.cuh"
 #include "libsignal/gpu/median.cuh"
+#include "libsignal/gpu/pixels.cuh"
 #include "libsignal/gpu/resample.cuh"
 #include "tests/signal/image_suite.hpp"
 
@@ -34,6 +35,14 @@ struct SimtRunner {
     void box_sum(core::View<const float, 3, core::Host> from, int size,
                  core::View<float, 3, core::Host> to) {
         gpu::box_sum_of_planes(simt, from, size, to);
+    }
+    template <class Sample>
+    void to_grey(core::View<const Sample, 3, core::Host> planes, Output grey) {
+        gpu::grey_of_planes(simt, planes, grey);
+    }
+    void copy_planes(core::View<const float, 3, core::Host> from,
+                     core::View<float, 3, core::Host> to) {
+        gpu::copy_of_planes(simt, from, to);
     }
 };
 
