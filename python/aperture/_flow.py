@@ -5,21 +5,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aperture import _arrays
-from aperture._arrays import Array
 from aperture._extension import core
 from aperture._parameters import assign, number
-from aperture._system import expects_cpu, threads_for
+from aperture._places import HostPlace, Place, place_of
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
 _SYSTEM = core.flow_preset("fast", "hs", "cg")
 
-_SAMPLES = tuple(np.dtype(kind) for kind in (np.uint8, np.uint16, np.float32, np.float64))
 _MOST_PIXELS = 2**40
 
 
@@ -79,11 +78,12 @@ class FlowEstimator:
         basis: str | None = None,
         boundary: str | None = None,
         stencil: int | None = None,
+        impl: str | None = None,
         device: str = "auto",
         threads: int | None = None,
-        check_finite: bool = True,
+        check_finite: bool | None = None,
     ) -> None:
-        expects_cpu(device)
+        place_of(None, device, threads)
         self._shape = _shape_of_image(shape)
         parameters = core.flow_preset(
             _word("preset", preset),
@@ -117,18 +117,27 @@ class FlowEstimator:
             "basis": basis,
             "boundary": boundary,
             "stencil": stencil,
+            "impl": impl,
         }
         _assign_given(parameters, given)
+        parameters.validate()
         if parameters.method == "lk" and min(self._shape) == 1:
             raise ValueError(f"method 'lk': images of {self._shape}, expected 2 x 2 or more")
-        self._estimator = core.FlowEstimator(*self._shape, parameters, threads_for(threads))
-        self._check_finite = bool(check_finite)
-        levels_used = parameters.levels_of(*self._shape)
-        solved = f", solver {parameters.solver}" if parameters.method == "hs" else ""
-        self._described = f"{parameters.method}, preset {preset}, {levels_used} levels{solved}"
+        self._parameters = parameters
+        self._preset = preset
+        self._device = device
+        self._threads = threads
+        self._check_finite = check_finite
+        self._estimators: dict[tuple[str, int], Any] = {}
 
     def __repr__(self) -> str:
-        return f"<FlowEstimator of {self._shape} images: {self._described}>"
+        p = self._parameters
+        solved = f", solver {p.solver}" if p.method == "hs" else ""
+        levels = p.levels_of(*self._shape)
+        return (
+            f"<FlowEstimator of {self._shape} images: {p.method}, preset {self._preset}, "
+            f"{levels} levels{solved}>"
+        )
 
     def __call__(self, image0: Any, image1: Any, *, initial: Any = None, out: Any = None) -> Any:
         """Estimate the flow from one image to another, or of a batch of pairs.
@@ -142,45 +151,50 @@ class FlowEstimator:
         -------
         float32 [row, column, 2] or [image, row, column, 2]
         """
-        first, batch = _pixels("image0", image0)
-        return self._run(first, batch, image1, initial, out, _arrays.returner(image0))
-
-    def _run(
-        self,
-        first: Array,
-        batch: bool,
-        image1: Any,
-        initial: Any,
-        out: Any,
-        back: Callable[[Array], Any],
-    ) -> Any:
-        if first.shape[1:3] != self._shape:
-            raise ValueError(f"image0: images of {first.shape[1:3]}, expected {self._shape}")
-        second, _ = _pixels("image1", image1)
-        if second.shape != first.shape:
-            raise ValueError(
-                f"image1: [image, row, column, channel] is {second.shape}, of image0 {first.shape}"
-            )
-        shape = (first.shape[:1] if batch else ()) + self._shape + (2,)
-        start = None
+        place = place_of(image0, self._device, self._threads)
+        shape, batch = _layout("image0", image0)
+        extent = shape[batch : batch + 2]
+        if extent != self._shape:
+            raise ValueError(f"image0: images of {extent}, expected {self._shape}")
+        if _layout("image1", image1)[0] != shape:
+            other = _arrays.shape_of("image1", image1)
+            raise ValueError(f"image1: shape {other}, of image0 {shape}")
+        inputs = {
+            name: place.input(name, image, _sample_type(image), self._check_finite)
+            for name, image in (("image0", image0), ("image1", image1))
+        }
+        field = (*shape[: batch + 2], 2)
         if initial is not None:
-            start = _arrays.converted("initial", initial, np.float32)
-            if start.shape != shape:
-                raise ValueError(f"initial: shape {start.shape}, expected {shape}")
-        result = _arrays.output("out", out, shape, np.float32)
-        inputs = {"image0": first, "image1": second}
-        if start is not None and initial is not out:
-            inputs["initial"] = start
-        for name, array in inputs.items():
-            if out is not None and np.may_share_memory(result, array):
-                raise ValueError(f"out: shares memory with {name}")
-        for i, uv in enumerate(result if batch else result[None]):
-            begin = None if start is None else start[i] if batch else start
-            counts = self._estimator.run(first[i], second[i], begin, self._check_finite, uv)
-            _arrays.expects_finite("image0", counts[0], uv.size // 2)
-            _arrays.expects_finite("image1", counts[1], uv.size // 2)
-            _arrays.expects_finite("initial", counts[2], uv.size)
-        return back(result) if out is None else out
+            inputs["initial"] = place.input("initial", initial, np.float32, self._check_finite)
+            if tuple(inputs["initial"].shape) != field:
+                found = tuple(inputs["initial"].shape)
+                raise ValueError(f"initial: shape {found}, expected {field}")
+        result = place.output("out", out, field, np.float32)
+        if out is not None and place.core is core:
+            for name, array in inputs.items():
+                # A start in the array of the result is read before the result is written.
+                if name != "initial" or initial is not out:
+                    _arrays.expects_apart("out", result, array)
+        estimator = self._estimator(place)
+        stream = place.stream(estimator)
+        arrays = [inputs["image0"], inputs["image1"], result, inputs.get("initial")]
+        for i in range(shape[0]) if batch else (None,):
+            one = [array if array is None or i is None else array[i] for array in arrays]
+            estimator.run(
+                stream,
+                *(None if array is None else place.handle(array, estimator) for array in one),
+            )
+        returned = place.result(result, estimator)
+        return returned if out is None else out
+
+    def _estimator(self, place: Place) -> Any:
+        """Made at the first use of a place."""
+        key = (place.core.__name__, place.where)
+        if key not in self._estimators:
+            self._estimators[key] = place.core.FlowEstimator(
+                *self._shape, self._parameters, place.where
+            )
+        return self._estimators[key]
 
 
 def flow(
@@ -216,9 +230,10 @@ def flow(
     basis: str | None = None,
     boundary: str | None = None,
     stencil: int | None = None,
+    impl: str | None = None,
     device: str = "auto",
     threads: int | None = None,
-    check_finite: bool = True,
+    check_finite: bool | None = None,
     out: Any = None,
 ) -> Any:
     """Estimate the optical flow from one image to another, coarse to fine.
@@ -297,12 +312,15 @@ def flow(
         hs: the flow outside the image.
     stencil : {5, 9}, optional
         hs: points of the Laplacian.
+    impl : {"fused", "staged"}, optional
+        On a GPU: as much as fits in a kernel, or a kernel for each operator.
     device : {"auto", "cpu", "gpu", "gpu:N"}
         Where to compute.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`. They do not change the result.
-    check_finite : bool
-        Refuse images with NaN or infinite pixels, which would spread over the flow.
+    check_finite : bool, optional
+        Refuse images with NaN or infinite pixels, which would spread over the flow. Default: only
+        images in host memory.
     out : float32 array, optional
         Where the flow is stored. It may be the array ``initial``.
 
@@ -337,9 +355,9 @@ def flow(
     >>> np.round(np.median(uv, axis=(0, 1))).tolist()
     [2.0, -1.0]
     """
-    first, batch = _pixels("image0", image0)
+    shape, batch = _layout("image0", image0)
     estimator = FlowEstimator(
-        first.shape[1:3],
+        shape[batch : batch + 2],
         preset=preset,
         method=method,
         robust=robust,
@@ -368,11 +386,12 @@ def flow(
         basis=basis,
         boundary=boundary,
         stencil=stencil,
+        impl=impl,
         device=device,
         threads=threads,
         check_finite=check_finite,
     )
-    return estimator._run(first, batch, image1, initial, out, _arrays.returner(image0))
+    return estimator(image0, image1, initial=initial, out=out)
 
 
 def solve_horn_schunck(
@@ -390,9 +409,8 @@ def solve_horn_schunck(
     basis: str | None = None,
     boundary: str = _SYSTEM.boundary,
     stencil: int = int(_SYSTEM.stencil),
-    device: str = "auto",
     threads: int | None = None,
-) -> tuple[Any, Any, Array]:
+) -> tuple[Any, Any, npt.NDArray[np.float64]]:
     """Solve one linear system of Horn & Schunck, and tell how the solver converged.
 
     At every pixel p with derivatives (ix, iy, it) and neighbours q,
@@ -412,7 +430,7 @@ def solve_horn_schunck(
         At most so many; cycles of multigrid.
     tolerance : float
         Relative residual at which the solver stops; 0: never.
-    relaxation, precondition, s_step, basis, boundary, stencil, device, threads
+    relaxation, precondition, s_step, basis, boundary, stencil, threads
         See :func:`flow`.
 
     Returns
@@ -441,7 +459,7 @@ def solve_horn_schunck(
     >>> u.shape, bool(history[-1] <= 1e-5), len(history) < 100
     ((20, 30), True, True)
     """
-    expects_cpu(device)
+    place = HostPlace(ix, threads)
     parameters = core.flow_preset("fast", "hs", _word("solver", solver))
     assign(parameters, alpha=alpha, iterations=iterations, tolerance=tolerance, boundary=boundary)
     given = {
@@ -454,14 +472,12 @@ def solve_horn_schunck(
     _assign_given(parameters, given)
     derivatives = {}
     for name, plane in (("ix", ix), ("iy", iy), ("it", it)):
-        derivatives[name] = _arrays.converted(name, plane, np.float32)
+        derivatives[name] = place.input(name, plane, np.float32)
         _arrays.expects_rank(name, derivatives[name], {2: "[row, column]"})
         if derivatives[name].shape != derivatives["ix"].shape:
             raise ValueError(
                 f"{name}: shape {derivatives[name].shape}, of ix {derivatives['ix'].shape}"
             )
-        non_finite = int(np.count_nonzero(~np.isfinite(derivatives[name])))
-        _arrays.expects_finite(name, non_finite, derivatives[name].size)
     x, y, t = derivatives.values()
     with np.errstate(over="ignore"):
         tensor = np.stack([x * x, x * y, y * y])
@@ -469,9 +485,9 @@ def solve_horn_schunck(
     if not (np.isfinite(tensor).all() and np.isfinite(right).all()):
         raise ValueError("ix, iy, it: their products exceed the range of float32")
     solution = np.zeros(right.shape, np.float32)
-    history = core.solve_system(tensor, right, parameters, solution, threads_for(threads))
-    back = _arrays.returner(ix)
-    return back(solution[0]), back(solution[1]), np.array(history)
+    history = core.solve_system(tensor, right, parameters, solution, place.where)
+    u, v = (place.result(plane, None) for plane in solution)
+    return u, v, np.array(history)
 
 
 def flow_errors(uv: Any, truth: Any, *, threads: int | None = None) -> dict[str, float]:
@@ -507,8 +523,9 @@ def flow_errors(uv: Any, truth: Any, *, threads: int | None = None) -> dict[str,
     >>> round(errors["epe"], 6), errors["r05"], errors["r2"]
     (1.0, 1.0, 0.0)
     """
-    found, known = _two_flows({"uv": uv, "truth": truth})
-    errors = core.compare_flows(found, known, threads_for(threads))
+    place = HostPlace(uv, threads)
+    found, known = _two_flows(place, {"uv": uv, "truth": truth})
+    errors = core.compare_flows(found, known, place.where)
     names = ("known", "non_finite", "aae", "epe", "rmse", "r05", "r1", "r2")
     return {name: getattr(errors, name) for name in names}
 
@@ -539,11 +556,12 @@ def flow_to_image(uv: Any, max_motion: float | None = None) -> Any:
     >>> aperture.flow_to_image([[[0.0, 0.0], [3.0, 0.0]]]).tolist()
     [[[255, 255, 255], [255, 0, 0]]]
     """
-    field = _flow_array("uv", uv)
+    place = HostPlace(uv, None)
+    field = _flow_array(place, "uv", uv)
     motion = core.largest_motion(field) if max_motion is None else number("max_motion", max_motion)
     picture = np.empty((*field.shape[:2], 3), np.uint8)
     core.draw_flow(field, motion, picture)
-    return _arrays.returner(uv)(picture)
+    return place.result(picture, None)
 
 
 def warp(
@@ -551,6 +569,7 @@ def warp(
     uv: Any,
     *,
     interpolation: str = _DEFAULTS.interpolation,
+    device: str = "auto",
     threads: int | None = None,
 ) -> Any:
     """Sample an image where a flow points: ``image`` at (x + u, y + v).
@@ -565,6 +584,8 @@ def warp(
         A flow in pixels. Where it is not finite, the pixel itself is sampled.
     interpolation : {"bilinear", "bicubic"}
         Between pixels. Outside the image the border is repeated.
+    device : {"auto", "cpu", "gpu", "gpu:N"}
+        Where to compute.
     threads : int, optional
         CPU threads.
 
@@ -581,20 +602,21 @@ def warp(
     >>> aperture.warp(image, right)[0].tolist()
     [1.0, 2.0, 3.0, 3.0]
     """
-    values = _arrays.converted("image", image, np.float32)
-    _arrays.expects_rank("image", values, {2: "[row, column]", 3: "[row, column, channel]"})
-    field = _flow_array("uv", uv)
-    if field.shape[:2] != values.shape[:2]:
-        raise ValueError(f"uv: shape {field.shape}, expected {(*values.shape[:2], 2)}")
-    planes = values[None] if values.ndim == 2 else np.moveaxis(values, -1, 0)
-    planes = np.ascontiguousarray(planes)
-    motion = np.ascontiguousarray(np.moveaxis(field, -1, 0))
     kind = _word("interpolation", interpolation)
-    warped = np.empty(planes.shape, np.float32)
-    for plane, to in zip(planes, warped, strict=True) if values.size else ():
-        core.warp(plane, motion, kind, to, threads_for(threads))
-    result = warped[0] if values.ndim == 2 else np.ascontiguousarray(np.moveaxis(warped, 0, -1))
-    return _arrays.returner(image)(result)
+    place = place_of(image, device, threads)
+    values = place.input("image", image, np.float32, False)
+    shape = tuple(values.shape)
+    if len(shape) not in (2, 3):
+        raise ValueError(f"image: shape {shape}, expected [row, column] or [row, column, channel]")
+    field = _flow_array(place, "uv", uv)
+    if tuple(field.shape[:2]) != shape[:2]:
+        raise ValueError(f"uv: shape {tuple(field.shape)}, expected {(*shape[:2], 2)}")
+    warped = place.new(shape, np.float32)
+    warper = place.core.Warper(place.where)
+    there = (place.handle(array, warper) for array in (values, field))
+    if min(shape) > 0:
+        warper.run(place.stream(warper), *there, kind, place.handle(warped, warper))
+    return place.result(warped, warper)
 
 
 def flow_consistency(forward: Any, backward: Any, *, threads: int | None = None) -> Any:
@@ -628,10 +650,11 @@ def flow_consistency(forward: Any, backward: Any, *, threads: int | None = None)
     >>> aperture.flow_consistency(right, -right)[0].tolist()
     [True, True, True, False, False]
     """
-    there, back = _two_flows({"forward": forward, "backward": backward})
+    place = HostPlace(forward, threads)
+    there, back = _two_flows(place, {"forward": forward, "backward": backward})
     consistent = np.empty(there.shape[:2], np.uint8)
-    core.check_consistency(there, back, consistent, threads_for(threads))
-    return _arrays.returner(forward)(consistent != 0)
+    core.check_consistency(there, back, consistent, place.where)
+    return place.result(consistent != 0, None)
 
 
 def _word(name: str, value: Any) -> str:
@@ -679,47 +702,39 @@ def _assign_given(parameters: Any, given: dict[str, Any]) -> None:
                 raise ValueError(f"{name} {given[name]!r} has no effect without {needed}")
 
 
-def _pixels(name: str, image: Any) -> tuple[Array, bool]:
-    """Images as [image, row, column, channel], and whether they are a batch."""
-    host = _arrays.host_array(name, image)
-    native = host.dtype.newbyteorder("=")
-    if native not in _SAMPLES:
-        host = _arrays.converted(name, host, np.float32)
-    elif (
-        host.dtype != native
-        or not host.flags.aligned
-        or any(stride % host.itemsize for stride in host.strides)
-    ):
-        host = np.ascontiguousarray(host, native)
-    _arrays.expects_rank(
-        name,
-        host,
-        {
-            2: "[row, column]",
-            3: "[row, column, channel] or [image, row, column]",
-            4: "[image, row, column, channel]",
-        },
-    )
-    has_channels = host.ndim == 4 or (host.ndim == 3 and host.shape[-1] <= 4)
-    if has_channels and host.shape[-1] not in (1, 3):
+def _layout(name: str, image: Any) -> tuple[tuple[int, ...], bool]:
+    """The shape of images, and whether they are a batch."""
+    shape = _arrays.shape_of(name, image)
+    if not 2 <= len(shape) <= 4:
         raise ValueError(
-            f"{name}: shape {host.shape} has {host.shape[-1]} channels, expected 1 or 3 (RGB)"
+            f"{name}: shape {shape}, expected [row, column] or [row, column, 3], or [image, ...]"
         )
-    if not has_channels:
-        host = host[..., None]
-    return (host, True) if host.ndim == 4 else (host[None], False)
+    has_channels = len(shape) == 4 or (len(shape) == 3 and shape[-1] <= 4)
+    if has_channels and shape[-1] not in (1, 3):
+        raise ValueError(f"{name}: shape {shape} has {shape[-1]} channels, expected 1 or 3 (RGB)")
+    return shape, len(shape) == 3 + has_channels
 
 
-def _flow_array(name: str, uv: Any) -> Array:
-    field = _arrays.converted(name, uv, np.float32)
-    if field.ndim != 3 or field.shape[-1] != 2:
-        raise ValueError(f"{name}: shape {field.shape}, expected [row, column, 2]")
+def _sample_type(image: Any) -> npt.DTypeLike:
+    """The type in which an image is read: its own if it is uint8 or uint16."""
+    dtype = getattr(image, "dtype", None)
+    if dtype is None:
+        dtype = _arrays.host_array("image", image).dtype
+    name = str(dtype).rpartition(".")[2].lstrip("<>=")
+    return {"uint8": np.uint8, "uint16": np.uint16, "u2": np.uint16}.get(name, np.float32)
+
+
+def _flow_array(place: Place, name: str, uv: Any) -> Any:
+    field = place.input(name, uv, np.float32, False)
+    shape = tuple(field.shape)
+    if len(shape) != 3 or shape[-1] != 2:
+        raise ValueError(f"{name}: shape {shape}, expected [row, column, 2]")
     return field
 
 
-def _two_flows(flows: dict[str, Any]) -> list[Array]:
+def _two_flows(place: Place, flows: dict[str, Any]) -> list[Any]:
     """Two flows of one shape."""
-    arrays = [_flow_array(name, uv) for name, uv in flows.items()]
+    arrays = [_flow_array(place, name, uv) for name, uv in flows.items()]
     if arrays[0].shape != arrays[1].shape:
         first, second = flows
         raise ValueError(f"{second}: shape {arrays[1].shape}, of {first} {arrays[0].shape}")

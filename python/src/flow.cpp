@@ -1,23 +1,20 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "aperture/core/finite.hpp"
 #include "aperture/flow/accuracy.hpp"
 #include "aperture/flow/consistency.hpp"
 #include "aperture/flow/estimator.hpp"
 #include "aperture/flow/picture.hpp"
 #include "aperture/flow/warp.hpp"
 #include "aperture/flow/words.hpp"
+#include "aperture/signal/copy_planes.hpp"
 #include "aperture/signal/grey.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
@@ -28,92 +25,133 @@ namespace aperture::python {
 namespace {
 
 using core::Host;
-/// A flow [row][column][u, v], or planes [plane][row][column].
-using FloatsIn = ArrayIn<const float, 3, Host>;
-using FloatsOut = ArrayIn<float, 3, Host>;
-/// An image [row][column][channel] of one of the types that signal::to_grey takes.
-using ImageIn = nb::ndarray<nb::ro, nb::ndim<3>, nb::device::cpu>;
 
-/// The view [plane][row][column] of an array [row][column][plane].
-template <class T>
-core::View<T, 3, Host> planes_of(const core::View<T, 3, Host>& pixels) {
-    return {pixels.data,
-            {pixels.extent[2], pixels.extent[0], pixels.extent[1]},
-            {pixels.stride[2], pixels.stride[0], pixels.stride[1]}};
-}
-template <class T>
-auto planes_of(const ArrayIn<T, 3, Host>& pixels) {
-    return planes_of(view_of<T, 3>(pixels));
+/// The view [plane][row][column] of an array [row][column][plane], or [row][column] for one plane.
+template <class T, class Array>
+core::View<T, 3, Space> planes_in(const Array& pixels) {
+    const bool one = pixels.ndim() == 2;
+    const auto extent = [&](std::size_t d) { return static_cast<index_t>(pixels.shape(d)); };
+    const auto stride = [&](std::size_t d) { return static_cast<index_t>(pixels.stride(d)); };
+    return {static_cast<T*>(pixels.data()),
+            {one ? 1 : extent(2), extent(0), extent(1)},
+            {one ? 0 : stride(2), stride(0), stride(1)}};
 }
 
-template <class T>
-void to_grey(const ImageIn& image, core::View<float, 2, Host> grey) {
-    core::View<const T, 3, Host> pixels;
-    pixels.data = static_cast<const T*>(image.data());
-    for (int d = 0; d < 3; ++d) {
-        pixels.extent[d] = static_cast<index_t>(image.shape(static_cast<std::size_t>(d)));
-        pixels.stride[d] = static_cast<index_t>(image.stride(static_cast<std::size_t>(d)));
-    }
-    signal::to_grey(planes_of(pixels), grey);
-}
+/// Arrays [row][column] or [row][column][plane], of one of the types of signal::to_grey or floats.
+using ImageIn = nb::ndarray<nb::ro, DeviceOf<Space>::type>;
+using PixelsIn = nb::ndarray<const float, DeviceOf<Space>::type>;
+using PixelsOut = nb::ndarray<float, DeviceOf<Space>::type>;
 
-template <class From, class To>
-void copy_planes(const From& from, const To& to) {
-    core::expects_shape("flow", from, to.extent);
-    for (index_t y = 0; y < to.extent[1]; ++y) {
-        for (index_t x = 0; x < to.extent[2]; ++x) {
-            for (index_t i = 0; i < to.extent[0]; ++i) to(i, y, x) = from(i, y, x);
-        }
-    }
-}
-
-/// An estimator for images of one shape with the grey images and the flow.
+/// An estimator for images of one shape with the grey images and the flow, on the module's
+/// executor.
+template <class Worker>
 class FlowEstimator {
-  public:
-    FlowEstimator(index_t rows, index_t columns, const flow::Parameters& parameters, int threads)
-        : worker_(threads),
-          estimator_(worker_.executor(), {rows, columns}, parameters),
-          grey_{core::Array<float, 2>({rows, columns}), core::Array<float, 2>({rows, columns})},
-          flow_({2, rows, columns}) {}
+    using Executor = typename Worker::Executor;
 
-    /// Stores the flow in `out`, unless `check` is true and pixels of the images or of the start
-    /// are not finite. Returns their numbers.
-    std::array<index_t, 3> run(const ImageIn& image0, const ImageIn& image1,
-                               const std::optional<FloatsIn>& initial, bool check,
-                               const FloatsOut& out) {
-        const auto to = planes_of(out);
-        return worker_.run([&] {
-            std::array<index_t, 3> counts{};
-            const auto count = [&](std::size_t i, const auto& values) {
-                if (check) counts[i] = core::count_non_finite(worker_.executor(), values);
-            };
+  public:
+    /// `where`: the number of threads, or of the GPU.
+    FlowEstimator(index_t rows, index_t columns, const flow::Parameters& parameters, int where)
+        : worker_(where) {
+        worker_.run(0, [&] {
+            estimator_.emplace(worker_.executor(), flow::Shape{rows, columns}, parameters);
+            for (auto& grey : grey_) grey.reshape({rows, columns});
+            flow_.reshape({2, rows, columns});
+        });
+    }
+
+    Worker& worker() { return worker_; }
+
+    void run(std::uintptr_t stream, const ImageIn& image0, const ImageIn& image1,
+             const PixelsOut& out, const std::optional<PixelsIn>& initial) {
+        worker_.run(stream, [&] {
             load(image0, grey_[0]);
             load(image1, grey_[1]);
-            for (std::size_t i : {0, 1}) count(i, std::as_const(grey_[i]).view());
             if (initial) {
-                copy_planes(planes_of(*initial), flow_.view());
-                count(2, std::as_const(flow_).view());
+                signal::copy_planes(worker_.executor(), planes_in<const float>(*initial),
+                                    flow_.view());
             }
-            if (counts != std::array<index_t, 3>{}) return counts;
-            estimator_.run(grey_[0], grey_[1], flow_, initial.has_value(), nullptr);
-            copy_planes(flow_.view(), to);
-            return counts;
+            estimator_->run(grey_[0].view(), grey_[1].view(), flow_.view(), initial.has_value(),
+                            nullptr);
+            signal::copy_planes(worker_.executor(), flow_.view(), planes_in<float>(out));
         });
     }
 
   private:
-    static void load(const ImageIn& image, core::Array<float, 2>& grey) {
-        if (image.dtype() == nb::dtype<std::uint8_t>()) return to_grey<std::uint8_t>(image, grey);
-        if (image.dtype() == nb::dtype<std::uint16_t>()) return to_grey<std::uint16_t>(image, grey);
-        if (image.dtype() == nb::dtype<double>()) return to_grey<double>(image, grey);
-        to_grey<float>(image, grey);
+    void load(const ImageIn& image, core::Array<float, 2, Space>& grey) {
+        const auto to_grey = [&](auto sample) {
+            signal::to_grey(worker_.executor(), planes_in<const decltype(sample)>(image),
+                            grey.view());
+        };
+        if (image.dtype() == nb::dtype<std::uint8_t>()) {
+            to_grey(std::uint8_t());
+        } else if (image.dtype() == nb::dtype<std::uint16_t>()) {
+            to_grey(std::uint16_t());
+        } else {
+            core::expects(image.dtype() == nb::dtype<float>(), "image of another type");
+            to_grey(float());
+        }
     }
 
-    CpuWorker worker_;
-    flow::Estimator<core::Cpu> estimator_;
-    core::Array<float, 2> grey_[2];
-    core::Array<float, 3> flow_;
+    Worker worker_;
+    std::optional<flow::Estimator<Executor>> estimator_;
+    core::Array<float, 2, Space> grey_[2];
+    core::Array<float, 3, Space> flow_;
 };
+
+/// flow::warp of all channels of an image.
+template <class Worker>
+class Warper {
+  public:
+    explicit Warper(int where) : worker_(where) {}
+
+    Worker& worker() { return worker_; }
+
+    void run(std::uintptr_t stream, const PixelsIn& image, const PixelsIn& flow,
+             const std::string& interpolation, const PixelsOut& out) {
+        const auto kind =
+            core::parse_choice("interpolation", flow::interpolation_choices, interpolation);
+        worker_.run(stream, [&] {
+            load(image, image_);
+            load(flow, flow_);
+            warped_.reshape(image_.extent());
+            for (index_t i = 0; i < image_.extent()[0]; ++i) {
+                flow::warp(worker_.executor(), image_.view()[i], flow_.view(), kind,
+                           warped_.view()[i]);
+            }
+            signal::copy_planes(worker_.executor(), warped_.view(), planes_in<float>(out));
+        });
+    }
+
+  private:
+    void load(const PixelsIn& pixels, core::Array<float, 3, Space>& planes) {
+        const auto from = planes_in<const float>(pixels);
+        planes.reshape(from.extent);
+        signal::copy_planes(worker_.executor(), from, planes.view());
+    }
+
+    Worker worker_;
+    core::Array<float, 3, Space> image_;
+    core::Array<float, 3, Space> flow_;
+    core::Array<float, 3, Space> warped_;
+};
+
+void bind_computing(nb::module_& module) {
+    const auto array = [] { return nb::arg().noconvert(); };
+    using Estimator = FlowEstimator<Worker>;
+    nb::class_<Estimator> estimator(module, "FlowEstimator");
+    estimator.def(nb::init<index_t, index_t, const flow::Parameters&, int>())
+        .def("run", &Estimator::run, nb::arg(), array(), array(), array(),
+             array().none() = nb::none());
+    bind_stream(estimator);
+    nb::class_<Warper<Worker>> warper(module, "Warper");
+    warper.def(nb::init<int>())
+        .def("run", &Warper<Worker>::run, nb::arg(), array(), array(), nb::arg(), array());
+    bind_stream(warper);
+}
+
+#if !APERTURE_PYTHON_GPU
+using FloatsIn = ArrayIn<const float, 3, Host>;
+using FloatsOut = ArrayIn<float, 3, Host>;
 
 /// A property that is a member of the solver's parameters.
 template <class Value>
@@ -161,6 +199,9 @@ void bind_parameters(nb::module_& module) {
                [](Parameters& p) -> auto& { return p.solver.precondition; });
     def_choice(bound, "basis", flow::basis_choices,
                [](Parameters& p) -> auto& { return p.solver.basis; });
+    def_choice(bound, "impl", flow::implementation_choices,
+               [](Parameters& p) -> auto& { return p.solver.implementation; });
+    bound.def("validate", [](const Parameters& p) { flow::validate(p); });
     bound.def("levels_of", [](const Parameters& p, index_t rows, index_t columns) {
         return flow::pyramid_shapes({rows, columns}, p).size();
     });
@@ -197,14 +238,7 @@ std::vector<double> solve_system(const FloatsIn& tensor, const FloatsIn& right,
     });
 }
 
-}  // namespace
-
-void bind_flow(nb::module_& module) {
-    bind_parameters(module);
-    nb::class_<FlowEstimator>(module, "FlowEstimator")
-        .def(nb::init<index_t, index_t, const flow::Parameters&, int>())
-        .def("run", &FlowEstimator::run, nb::arg().noconvert(), nb::arg().noconvert(),
-             nb::arg().noconvert().none(), nb::arg(), nb::arg().noconvert());
+void bind_functions(nb::module_& module) {
     module.def("solve_system", solve_system, nb::arg().noconvert(), nb::arg().noconvert(),
                nb::arg(), nb::arg().noconvert(), nb::arg());
     nb::class_<flow::Accuracy>(module, "FlowAccuracy")
@@ -220,45 +254,46 @@ void bind_flow(nb::module_& module) {
         "compare_flows",
         [](const FloatsIn& flow, const FloatsIn& truth, int threads) {
             CpuWorker worker(threads);
-            return worker.run([&, flow = planes_of(flow), truth = planes_of(truth)] {
-                return flow::compare(worker.executor(), flow, truth);
+            return worker.run([&] {
+                return flow::compare(worker.executor(), planes_in<const float>(flow),
+                                     planes_in<const float>(truth));
             });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
     module.def(
         "largest_motion",
-        [](const FloatsIn& flow) { return flow::largest_motion(planes_of(flow)); },
+        [](const FloatsIn& flow) { return flow::largest_motion(planes_in<const float>(flow)); },
         nb::arg().noconvert());
     module.def(
         "draw_flow",
         [](const FloatsIn& flow, double max_motion, const ArrayIn<std::uint8_t, 3, Host>& picture) {
-            flow::draw_flow(planes_of(flow), max_motion, view_of<std::uint8_t, 3>(picture));
+            flow::draw_flow(planes_in<const float>(flow), max_motion,
+                            view_of<std::uint8_t, 3>(picture));
         },
         nb::arg().noconvert(), nb::arg(), nb::arg().noconvert());
-    module.def(
-        "warp",
-        [](const ArrayIn<const float, 2, Host>& image, const FloatsIn& flow,
-           const std::string& interpolation, const ArrayIn<float, 2, Host>& to, int threads) {
-            const auto kind =
-                core::parse_choice("interpolation", flow::interpolation_choices, interpolation);
-            CpuWorker worker(threads);
-            worker.run([&, image = view_of<const float, 2>(image), flow = view_of<const float, 3>(flow),
-                        to = view_of<float, 2>(to)] {
-                flow::warp(worker.executor(), image, flow, kind, to);
-            });
-        },
-        nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(), nb::arg());
     module.def(
         "check_consistency",
         [](const FloatsIn& forward, const FloatsIn& backward,
            const ArrayIn<std::uint8_t, 2, Host>& consistent, int threads) {
             CpuWorker worker(threads);
-            worker.run([&, forward = planes_of(forward), backward = planes_of(backward),
-                        consistent = view_of<std::uint8_t, 2>(consistent)] {
-                flow::check_consistency(worker.executor(), forward, backward, consistent);
+            worker.run([&] {
+                flow::check_consistency(worker.executor(), planes_in<const float>(forward),
+                                        planes_in<const float>(backward),
+                                        view_of<std::uint8_t, 2>(consistent));
             });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg());
+}
+#endif
+
+}  // namespace
+
+void bind_flow(nb::module_& module) {
+#if !APERTURE_PYTHON_GPU
+    bind_parameters(module);
+    bind_functions(module);
+#endif
+    bind_computing(module);
 }
 
 }  // namespace aperture::python

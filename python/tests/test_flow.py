@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import aperture
+from aperture._extension import gpu_core
 
 SHAPE = (45, 67)
 SHIFT = (1.5, -0.75)
@@ -217,6 +218,11 @@ def test_a_second_call_allocates_its_result_only(pair: Any) -> None:
     tracemalloc.stop()
 
 
+def test_the_implementation_matters_on_gpus_only(pair: Any) -> None:
+    staged = aperture.flow(pair[0], pair[1], impl="staged", device="cpu")
+    assert (staged == aperture.flow(pair[0], pair[1], device="cpu")).all()
+
+
 def test_threads_do_not_change_bits(pair: Any) -> None:
     for parameters in ({"preset": "accurate", "warps": 1}, {"solver": "multigrid"}):
         one = aperture.flow(pair[0], pair[1], threads=1, **parameters)
@@ -253,9 +259,9 @@ REFUSED: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
     (ZEROS[None, None, None], ZEROS, {}, ValueError, r"image0: shape \(1, 1, 1, 20, 30\)"),
     (ZEROS[:0], ZEROS[:0], {}, ValueError, r"images of \(0, 30\)"),
     (ZEROS[:, :0], ZEROS[:, :0], {}, ValueError, r"images of .*channels|0 channels|images of"),
-    (ZEROS, ZEROS[1:], {}, ValueError, r"image1: .* is \(1, 19, 30, 1\), of image0 \(1, 20, 30"),
+    (ZEROS, ZEROS[1:], {}, ValueError, r"image1: shape \(19, 30\), of image0 \(20, 30\)"),
     (ZEROS, np.zeros((20, 30, 3)), {}, ValueError, "image1"),
-    (ZEROS[None], ZEROS, {"out": START}, ValueError, "out: shape"),
+    (ZEROS[None], ZEROS[None], {"out": START}, ValueError, "out: shape"),
     (np.zeros((20, 30, 4)), np.zeros((20, 30, 4)), {}, ValueError, "4 channels"),
     (np.zeros((20, 30, 2)), np.zeros((20, 30, 2)), {}, ValueError, "2 channels"),
     (np.zeros((1, 20, 30, 5)), np.zeros((1, 20, 30, 5)), {}, ValueError, "5 channels"),
@@ -299,8 +305,8 @@ REFUSED: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
     (ZEROS, ZEROS, {"out": START[1:]}, ValueError, "out: shape"),
     (ZEROS, ZEROS, {"out": START.astype(float)}, TypeError, "out: elements of type float64"),
     (ZEROS, ZEROS, {"out": START[:, ::-1]}, ValueError, "not contiguous"),
-    (START[..., 0], ZEROS, {"out": START}, ValueError, "out: shares memory with image0"),
-    (ZEROS, ZEROS, {"out": START, "initial": START[:]}, ValueError, "shares memory with initial"),
+    (START.ravel()[:600].reshape(20, 30), ZEROS, {"out": START}, ValueError, "out: shares memory"),
+    (ZEROS, ZEROS, {"out": START, "initial": START[:]}, ValueError, "out: shares memory"),
     (ZEROS, ZEROS, {"nonsense": 1}, TypeError, "nonsense"),
 ]
 
@@ -343,6 +349,8 @@ def test_images_of_other_shapes_are_refused(pair: Any) -> None:
 
 
 def test_a_gpu_is_refused_by_a_build_without() -> None:
+    if gpu_core() is not None:
+        pytest.skip("a build with CUDA")
     with pytest.raises(aperture.DeviceError, match="gpu cannot be used: built without CUDA"):
         aperture.flow(ZEROS, ZEROS, device="gpu")
 
@@ -393,16 +401,17 @@ def test_two_threads_compute_at_once(pair: Any) -> None:
 
 def test_an_interrupt_ends_a_long_call(interrupted: Callable[..., float]) -> None:
     images = np.random.default_rng(1).integers(0, 256, (2, 500, 700), np.uint8)
-    estimate = aperture.FlowEstimator(images.shape[1:], preset="accurate", warps=40, threads=1)
+    shape = images.shape[1:]
+    estimate = aperture.FlowEstimator(shape, preset="accurate", warps=40, device="cpu")
     assert interrupted(lambda: estimate(images[0], images[1])) < 1
-    quick = aperture.FlowEstimator(images.shape[1:], levels=2, warps=1, threads=1)
+    quick = aperture.FlowEstimator(shape, levels=2, warps=1, device="cpu")
 
     def run() -> None:
         for _ in range(1000):
             quick(images[0], images[1])
 
     assert interrupted(run) < 1
-    fresh = aperture.flow(images[0], images[1], levels=2, warps=1)
+    fresh = aperture.flow(images[0], images[1], levels=2, warps=1, device="cpu")
     assert (quick(images[0], images[1]) == fresh).all()
 
 
@@ -693,7 +702,7 @@ def test_same_bits_as_the_program(
     arguments: dict[str, Any],
 ) -> None:
     expected = by_program(program("oflow"), tmp_path, pair, flags.split())
-    assert (aperture.flow(pair[0], pair[1], **arguments) == expected).all()
+    assert (aperture.flow(pair[0], pair[1], device="cpu", **arguments) == expected).all()
 
 
 def test_same_bits_as_the_program_in_colours_and_16_bits(
@@ -702,7 +711,7 @@ def test_same_bits_as_the_program_in_colours_and_16_bits(
     deep = np.random.default_rng(1).integers(0, 2**16, (2, *SHAPE, 3), np.uint16)
     for images in (colours, deep, deep[..., 0]):
         expected = by_program(program("oflow"), tmp_path, images, [])
-        assert (aperture.flow(images[0], images[1]) == expected).all()
+        assert (aperture.flow(images[0], images[1], device="cpu") == expected).all()
 
 
 def test_same_files_as_the_program(
@@ -717,9 +726,9 @@ def test_same_files_as_the_program(
             *SHAPE, 3
         )
 
-    warped = np.clip(np.floor(aperture.warp(colours[1], uv) + 0.5), 0, 255)
+    warped = np.clip(np.floor(aperture.warp(colours[1], uv, device="cpu") + 0.5), 0, 255)
     assert (read(names["warped"]) == warped).all()
-    mask = aperture.flow_consistency(uv, aperture.flow(colours[1], colours[0]))
+    mask = aperture.flow_consistency(uv, aperture.flow(colours[1], colours[0], device="cpu"))
     assert ((read(names["consistency"])[..., 0] == 255) == mask).all()
 
 
@@ -731,7 +740,7 @@ def test_recorded_images_have_the_known_flow(
     folder = shared_data / "middlebury" / "RubberWhale"
     files = [folder / f"frame1{i}.png" for i in (0, 1)]
     images = [np.round(255 * pyplot.imread(file)).astype(np.uint8) for file in files]
-    uv = aperture.flow(images[0], images[1], preset=preset)
+    uv = aperture.flow(images[0], images[1], preset=preset, device="cpu")
     errors = aperture.flow_errors(uv, read_flo(folder / "flow10.flo"))
     assert errors["epe"] < {"fast": 0.2, "accurate": 0.1}[preset]
     assert (by_program(program("oflow"), tmp_path, images, ["--preset", preset]) == uv).all()

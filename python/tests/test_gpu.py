@@ -223,6 +223,63 @@ def test_two_threads_on_one_gpu(cube: Any) -> None:
     assert not wrong
 
 
+@pytest.fixture(scope="module")
+def images() -> Any:
+    """Two colour images with a known shift, uint8 [image, row, column, channel]."""
+    y, x = np.mgrid[:60, :90]
+    moved = [
+        128 + 60 * np.sin(0.2 * (x - 2 * i) + 0.1 * y + c) + 50 * np.cos(0.25 * (y + i))
+        for i in (0, 1)
+        for c in range(3)
+    ]
+    levels = np.clip(moved, 0, 255).reshape(2, 3, 60, 90)
+    return np.moveaxis(levels, 1, -1).astype(np.uint8)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"preset": "accurate"}, {"method": "lk"}])
+def test_flow_stays_in_the_library_and_agrees_with_the_cpu(
+    library: Any, images: Any, parameters: dict[str, Any]
+) -> None:
+    there = [library.array(image) for image in images]
+    uv = aperture.flow(there[0], there[1], **parameters)
+    assert isinstance(uv, library.type()) and tuple(uv.shape) == (60, 90, 2)
+    expected = aperture.flow(images[0], images[1], device="cpu", **parameters)
+    assert np.median(np.abs(library.host(uv) - expected)) < 1e-3
+    again = aperture.flow(there[0], there[1], initial=uv, **parameters)
+    started = aperture.flow(images[0], images[1], initial=expected, device="cpu", **parameters)
+    assert np.median(np.abs(library.host(again) - started)) < 1e-3
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float32])
+def test_flow_of_images_of_every_type(library: Any, images: Any, kind: Any) -> None:
+    scale = 257 if kind is np.uint16 else 1
+    pair = (images[..., 0].astype(int) * scale).astype(kind)
+    uv = library.host(aperture.flow(library.array(pair[0]), library.array(pair[1])))
+    usual = aperture.flow(images[0, ..., 0].copy(), images[1, ..., 0].copy(), device="gpu")
+    assert (uv == usual).all()
+
+
+def test_flow_of_batches_and_into_arrays(library: Any, images: Any) -> None:
+    both = library.array(images), library.array(images[::-1].copy())
+    estimate = aperture.FlowEstimator((60, 90))
+    uv = estimate(*both)
+    single = estimate(library.array(images[1]), library.array(images[0]))
+    assert (library.host(uv)[1] == library.host(single)).all()
+    if library.name != "jax":
+        waits, allocations = gpu_core().waits(), gpu_core().allocations()
+        assert estimate(*both, out=uv) is uv
+        assert (gpu_core().waits(), gpu_core().allocations()) == (waits, allocations)
+
+
+def test_warping_agrees_with_the_cpu(library: Any, images: Any) -> None:
+    uv = np.random.default_rng(1).normal(size=(60, 90, 2)).astype(np.float32)
+    for image in (images[0].astype(np.float32), images[0, ..., 1].astype(np.float32)):
+        there = aperture.warp(library.array(image), library.array(uv))
+        assert isinstance(there, library.type())
+        expected = aperture.warp(image, uv, device="cpu")
+        assert np.abs(library.host(there) - expected).max() < 1e-2
+
+
 def test_import_starts_no_gpu() -> None:
     script = (
         "import aperture; maps = open('/proc/self/maps').read();"
