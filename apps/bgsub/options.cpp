@@ -14,7 +14,6 @@ using std::filesystem::path;
 
 constexpr long long most_frames = 1'000'000'000;
 constexpr double largest_side = 1 << 20;
-constexpr double fp32_tolerance = 1e-6;
 
 constexpr auto example = R"(Example:
   bgsub video.avi --frames 0:200 --scale 0.5
@@ -152,9 +151,10 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
                   options.overlap, ": expected less than --window ", options.window);
     core::expects(!line.given("--repeat") || options.window == 0,
                   "--repeat cannot be combined with --window");
-    core::expects(options.precision == SolvePrecision::fp64 || p.tolerance >= fp32_tolerance,
-                  "--tolerance ", p.tolerance, " requires --precision fp64: in fp32 the residual ",
-                  "stays above about 4e-7");
+    core::expects(
+        options.precision == SolvePrecision::fp64 || p.tolerance >= rpca::least_fp32_tolerance,
+        "--tolerance ", p.tolerance, " requires --precision fp64: in fp32 the residual ",
+        "stays above about 4e-7");
     core::expects(options.until == RunUntil::tolerance || options.mask.noise_multiple == 0,
                   "--until mask requires a fixed --threshold");
     core::expects(options.mask.clean == 0 || options.mask.clean % 2 == 1, "--clean ",

@@ -16,6 +16,7 @@ from aperture._flow import (
     solve_horn_schunck,
     warp,
 )
+from aperture._rpca import BackgroundSubtractor, RpcaResult, foreground_masks, rpca
 from aperture._stap import (
     Stap,
     StapResult,
@@ -29,8 +30,10 @@ DeviceError = _core.DeviceError
 __version__ = version()
 
 __all__ = [
+    "BackgroundSubtractor",
     "DeviceError",
     "FlowEstimator",
+    "RpcaResult",
     "Stap",
     "StapResult",
     "__version__",
@@ -40,8 +43,10 @@ __all__ = [
     "flow_consistency",
     "flow_errors",
     "flow_to_image",
+    "foreground_masks",
     "gpu_info",
     "perfect_suite_cube",
+    "rpca",
     "set_num_threads",
     "simulate_clutter",
     "solve_horn_schunck",

@@ -45,5 +45,6 @@ NB_MODULE(_cpu, module) {
     python::bind_count_non_finite<double>(module);
     python::bind_count_non_finite<std::complex<float>>(module);
     python::bind_flow(module);
+    python::bind_rpca(module);
     python::bind_stap(module);
 }

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <optional>
+
+#include "aperture/rpca/mask.hpp"
+#include "aperture/rpca/online_pca.hpp"
+#include "aperture/rpca/temporal_median.hpp"
+#include "aperture/rpca/words.hpp"
+#include "python/src/arrays.hpp"
+#include "python/src/bindings.hpp"
+#include "python/src/words.hpp"
+#include "python/src/worker.hpp"
+
+namespace aperture::python {
+namespace {
+
+using core::Host;
+
+/// Frames of any rank.
+template <class T, class MemorySpace>
+using FramesIn = nb::ndarray<T, typename DeviceOf<MemorySpace>::type>;
+
+template <class T, class MemorySpace>
+rpca::FramesView<T, MemorySpace> frames_of(const FramesIn<T, MemorySpace>& array) {
+    core::expects(array.ndim() > 0, "frames have no axis");
+    index_t values = 1;
+    for (std::size_t d = array.ndim(); --d > 0;) {
+        core::expects(array.shape(d) == 1 || array.stride(d) == values,
+                      "frames are not contiguous");
+        values *= static_cast<index_t>(array.shape(d));
+    }
+    return {array.data(),
+            {static_cast<index_t>(array.shape(0)), values},
+            {static_cast<index_t>(array.stride(0)), 1}};
+}
+
+/// Robust PCA of matrices of one shape.
+template <class Worker, class T>
+class RobustPcaOn {
+  public:
+    /// `where`: the number of threads, or of the GPU.
+    RobustPcaOn(index_t frames, index_t values, const rpca::Parameters& parameters, int where)
+        : worker_(where) {
+        worker_.run(0, [&] { pca_.emplace(worker_.executor(), frames, values, parameters); });
+    }
+
+    /// An exception of `progress`, if there is one, ends the run.
+    rpca::Outcome run(std::uintptr_t stream, const FramesIn<const T, Space>& m,
+                      const FramesIn<T, Space>& low_rank, const FramesIn<T, Space>& sparse,
+                      const std::optional<nb::callable>& progress) {
+        const auto from = frames_of<const T, Space>(m);
+        const auto low_rank_view = frames_of<T, Space>(low_rank);
+        const auto sparse_view = frames_of<T, Space>(sparse);
+        std::exception_ptr raised;
+        std::function<bool(const rpca::Progress&)> observe;
+        if (progress) {
+            observe = [&](const rpca::Progress& state) {
+                const nb::gil_scoped_acquire acquire;
+                try {
+                    (*progress)(state.iteration, state.residual);
+                } catch (...) {
+                    raised = std::current_exception();
+                }
+                return raised == nullptr;
+            };
+        }
+        const rpca::Outcome outcome = worker_.run(
+            stream, [&] { return pca_->run(from, low_rank_view, sparse_view, observe); });
+        if (raised) std::rethrow_exception(raised);
+        return outcome;
+    }
+
+    Worker& worker() { return worker_; }
+
+  private:
+    Worker worker_;
+    std::optional<rpca::RobustPca<T, typename Worker::Executor>> pca_;
+};
+
+template <class T>
+void bind_robust_pca(nb::module_& module, const char* name) {
+    using Pca = RobustPcaOn<Worker, T>;
+    const auto array = [] { return nb::arg().noconvert(); };
+    nb::class_<Pca> bound(module, name);
+    bound.def(nb::init<index_t, index_t, const rpca::Parameters&, int>())
+        .def("run", &Pca::run, nb::arg(), array(), array(), array(), nb::arg().none());
+    bind_stream(bound);
+}
+
+#if !APERTURE_PYTHON_GPU
+class OnlinePca {
+  public:
+    OnlinePca(index_t values, const rpca::OnlineParameters& parameters, int threads)
+        : worker_(threads), pca_(worker_.executor(), values, parameters) {}
+
+    void begin(const FramesIn<const float, Host>& frames,
+               const FramesIn<float, Host>& backgrounds) {
+        const auto from = frames_of<const float, Host>(frames);
+        const auto to = frames_of<float, Host>(backgrounds);
+        worker_.run([&] { pca_.begin(from, to); });
+    }
+    void next(const ArrayIn<const float, 1, Host>& frame,
+              const ArrayIn<float, 1, Host>& background) {
+        const auto from = view_of<const float, 1>(frame);
+        const auto to = view_of<float, 1>(background);
+        worker_.run([&] { pca_.next(from, to, {}); });
+    }
+
+  private:
+    CpuWorker worker_;
+    rpca::OnlinePca pca_;
+};
+
+/// Masks of frames in front of their backgrounds.
+class MaskFinder {
+  public:
+    MaskFinder(const rpca::MaskParameters& parameters, int threads)
+        : worker_(threads), parameters_(parameters) {
+        rpca::validate(parameters);
+    }
+
+    /// Frames are [frame][channel][row][column].
+    void find(const ArrayIn<const float, 4, Host>& frames,
+              const ArrayIn<const float, 4, Host>& backgrounds,
+              const ArrayIn<std::uint8_t, 3, Host>& masks) {
+        const auto shape = view_of<const float, 4>(frames).extent;
+        const auto from = frames_of<const float, Host>(FramesIn<const float, Host>(frames));
+        const auto ground = frames_of<const float, Host>(FramesIn<const float, Host>(backgrounds));
+        const auto to = view_of<std::uint8_t, 3>(masks);
+        worker_.run([&] {
+            differences_.reshape(shape);
+            rpca::subtract_backgrounds(worker_.executor(), from, ground,
+                                       {differences_.data(), from.extent});
+            rpca::find_masks(worker_.executor(), std::as_const(differences_).view(), parameters_,
+                             to);
+        });
+    }
+
+  private:
+    CpuWorker worker_;
+    rpca::MaskParameters parameters_;
+    core::Array<float, 4> differences_;
+};
+
+void bind_parameters(nb::module_& module) {
+    using rpca::MaskParameters;
+    using rpca::OnlineParameters;
+    using rpca::Parameters;
+    nb::class_<Parameters> bound(module, "RpcaParameters");
+    bound.def(nb::init<>())
+        .def_rw("lam", &Parameters::lambda)
+        .def_rw("tolerance", &Parameters::tolerance)
+        .def_rw("max_iterations", &Parameters::max_iterations)
+        .def_rw("rank", &Parameters::rank);
+    def_choice(bound, "solver", rpca::solver_choices,
+               [](Parameters& p) -> auto& { return p.solver; });
+    def_choice(bound, "svd", rpca::svd_choices, [](Parameters& p) -> auto& { return p.svd; });
+    module.attr("LEAST_FP32_TOLERANCE") = rpca::least_fp32_tolerance;
+    nb::class_<rpca::Outcome>(module, "RpcaOutcome")
+        .def_ro("iterations", &rpca::Outcome::iterations)
+        .def_ro("residual", &rpca::Outcome::residual)
+        .def_ro("rank", &rpca::Outcome::rank)
+        .def_ro("density", &rpca::Outcome::density)
+        .def_ro("converged", &rpca::Outcome::converged);
+    nb::class_<OnlineParameters>(module, "OnlineParameters")
+        .def(nb::init<>())
+        .def_rw("rank", &OnlineParameters::rank)
+        .def_rw("clip", &OnlineParameters::clip)
+        .def_rw("memory", &OnlineParameters::memory);
+    module.attr("USUAL_BURN_IN") = rpca::usual_burn_in;
+    nb::class_<MaskParameters>(module, "MaskParameters")
+        .def(nb::init<>())
+        .def_rw("threshold", &MaskParameters::threshold)
+        .def_rw("noise_multiple", &MaskParameters::noise_multiple)
+        .def_rw("clean", &MaskParameters::clean)
+        .def_rw("min_area", &MaskParameters::min_area);
+}
+
+void bind_subtraction(nb::module_& module) {
+    const auto array = [] { return nb::arg().noconvert(); };
+    nb::class_<OnlinePca>(module, "OnlinePca")
+        .def(nb::init<index_t, const rpca::OnlineParameters&, int>())
+        .def("begin", &OnlinePca::begin, array(), array())
+        .def("next", &OnlinePca::next, array(), array());
+    nb::class_<MaskFinder>(module, "MaskFinder")
+        .def(nb::init<const rpca::MaskParameters&, int>())
+        .def("find", &MaskFinder::find, array(), array(), array());
+    module.def(
+        "temporal_median",
+        [](const FramesIn<const float, Host>& frames, const ArrayIn<float, 1, Host>& background,
+           int threads) {
+            const auto from = frames_of<const float, Host>(frames);
+            const auto to = view_of<float, 1>(background);
+            CpuWorker worker(threads);
+            worker.run([&] { rpca::temporal_median(worker.executor(), from, to); });
+        },
+        array(), array(), nb::arg());
+}
+#endif
+
+}  // namespace
+
+void bind_rpca(nb::module_& module) {
+#if !APERTURE_PYTHON_GPU
+    bind_parameters(module);
+    bind_subtraction(module);
+#endif
+    bind_robust_pca<float>(module, "RobustPca_float32");
+    bind_robust_pca<double>(module, "RobustPca_float64");
+}
+
+}  // namespace aperture::python
