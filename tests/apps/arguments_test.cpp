@@ -95,14 +95,14 @@ TEST(Choices, RefusalNamesThemAll) {
 }
 
 TEST(DopplerAxis, IsSignedAndCentred) {
-    EXPECT_EQ(doppler_of_bin(0, 8), 0);
-    EXPECT_EQ(doppler_of_bin(2, 8), 0.25);
-    EXPECT_EQ(doppler_of_bin(4, 8), -0.5);
-    EXPECT_EQ(doppler_of_bin(7, 8), -0.125);
+    EXPECT_EQ(stap::doppler_of_bin(0, 8), 0);
+    EXPECT_EQ(stap::doppler_of_bin(2, 8), 0.25);
+    EXPECT_EQ(stap::doppler_of_bin(4, 8), -0.5);
+    EXPECT_EQ(stap::doppler_of_bin(7, 8), -0.125);
     for (const int bins : {1, 2, 5, 8}) {
         for (int row = 1; row < bins; ++row) {
-            EXPECT_LT(doppler_of_bin(bin_of_row(row - 1, bins), bins),
-                      doppler_of_bin(bin_of_row(row, bins), bins));
+            EXPECT_LT(stap::doppler_of_bin(bin_of_row(row - 1, bins), bins),
+                      stap::doppler_of_bin(bin_of_row(row, bins), bins));
         }
     }
 }
