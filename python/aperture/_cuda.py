@@ -199,7 +199,7 @@ class _Exported:
     def __dlpack__(self, *, stream: int | None = None, **_: Any) -> Any:
         # DLPack's numbers for the two default streams are 1 and 2, as CUDA's; None is the first.
         self._worker.let_wait(1 if stream is None else stream)
-        return self._there.array().__dlpack__()
+        return self._there.array()
 
 
 class JaxPlace(_CudaPlace):

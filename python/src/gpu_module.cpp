@@ -93,6 +93,8 @@ nb::object info_of(int device) {
 NB_MODULE(_gpu, module) {
     using namespace aperture;
     python::watch_forks();
+    // Parameters that modules keep are alive when Python ends.
+    nanobind::set_leak_warnings(false);
     nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {
             std::rethrow_exception(error);

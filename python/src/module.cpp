@@ -33,6 +33,8 @@ void bind_count_non_finite(nanobind::module_& module) {
 NB_MODULE(_cpu, module) {
     using namespace aperture;
     python::watch_forks();
+    // Parameters that modules keep are alive when Python ends.
+    nanobind::set_leak_warnings(false);
     nanobind::exception<core::DeviceError> error(module, "DeviceError", PyExc_RuntimeError);
     error.attr("__module__") = "aperture";
     error.attr("__doc__") = "A fault of the machine: device, driver or memory.";
