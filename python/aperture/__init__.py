@@ -6,6 +6,8 @@ Functions take arrays of NumPy, or of libraries that NumPy can read, and return 
 library. They release the interpreter's lock while they compute.
 """
 
+from aperture._corr import Correlation, CorrelationLengths, Peak, correlate
+from aperture._dense import qr, tall_svd
 from aperture._extension import core as _core
 from aperture._flow import (
     FlowEstimator,
@@ -31,13 +33,17 @@ __version__ = version()
 
 __all__ = [
     "BackgroundSubtractor",
+    "Correlation",
+    "CorrelationLengths",
     "DeviceError",
     "FlowEstimator",
+    "Peak",
     "RpcaResult",
     "Stap",
     "StapResult",
     "__version__",
     "build_info",
+    "correlate",
     "cpu_info",
     "flow",
     "flow_consistency",
@@ -46,10 +52,12 @@ __all__ = [
     "foreground_masks",
     "gpu_info",
     "perfect_suite_cube",
+    "qr",
     "rpca",
     "set_num_threads",
     "simulate_clutter",
     "solve_horn_schunck",
     "stap",
+    "tall_svd",
     "warp",
 ]

@@ -19,11 +19,19 @@ from aperture._extension import core
 
 Array = npt.NDArray[Any]
 
+_CUDA = 2  # DLPack's number
+
 
 def library_of(array: Any) -> str:
     """"numpy", "torch", "cupy", "jax", or the name of the module of another type."""
     library = type(array).__module__.partition(".")[0]
     return "jax" if library == "jaxlib" else library
+
+
+def on_gpu(array: Any) -> bool:
+    """Whether an array is in a GPU's memory."""
+    where = getattr(array, "__dlpack_device__", None)
+    return where is not None and where()[0] == _CUDA
 
 
 def expects_plain_tensor(name: str, tensor: Any) -> None:

@@ -121,6 +121,8 @@ NB_MODULE(_gpu, module) {
              })
         .def("load", &python::DeviceMemory::load, nanobind::arg().noconvert())
         .def("store", &python::DeviceMemory::store, nanobind::arg().noconvert());
+    python::bind_corr(module);
+    python::bind_dense(module);
     python::bind_flow(module);
     python::bind_rpca(module);
     python::bind_stap(module);
