@@ -36,7 +36,7 @@ for frame in frames:
     mask = subtract.apply(frame)
 fig, axes = plt.subplots(1, 3, figsize=(12, 3.5))
 for ax, picture, title in zip(
-    axes, (frames[-1], subtract.background, mask), ("frame", "background", "mask")
+    axes, (frames[-1], subtract.background, mask), ("frame", "background", "mask"), strict=True
 ):
     ax.imshow(picture, cmap="gray", vmin=0, vmax=255)
     ax.set_title(title)

@@ -60,7 +60,9 @@ forward = estimate(image0, image1)
 backward = estimate(image1, image0)
 consistent = aperture.flow_consistency(forward, backward)
 print(f"consistent: {100 * np.mean(consistent):.1f} % of the pixels")
-print("errors there:", aperture.flow_errors(np.where(consistent[..., None], forward, np.nan), truth))
+print(
+    "errors there:", aperture.flow_errors(np.where(consistent[..., None], forward, np.nan), truth)
+)
 
 # %% [markdown]
 # Image 1, warped back by the flow, is image 0 but for noise:

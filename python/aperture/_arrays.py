@@ -23,7 +23,7 @@ _CUDA = 2  # DLPack's number
 
 
 def library_of(array: Any) -> str:
-    """"numpy", "torch", "cupy", "jax", or the name of the module of another type."""
+    """ "numpy", "torch", "cupy", "jax", or the name of the module of another type."""
     library = type(array).__module__.partition(".")[0]
     return "jax" if library == "jaxlib" else library
 

@@ -193,9 +193,7 @@ def _rpca_parameters(
     max_iterations: int,
 ) -> Any:
     parameters = core.RpcaParameters()
-    assign(
-        parameters, solver=solver, svd=svd, tolerance=tolerance, max_iterations=max_iterations
-    )
+    assign(parameters, solver=solver, svd=svd, tolerance=tolerance, max_iterations=max_iterations)
     projects = parameters.solver == "accaltproj"
     if rank is not None:
         if not projects:

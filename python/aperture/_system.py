@@ -45,9 +45,7 @@ def threads_for(threads: int | None) -> int:
     try:
         number = operator.index(threads)
     except TypeError:
-        raise TypeError(
-            f"threads: expected a whole number, not {type(threads).__name__}"
-        ) from None
+        raise TypeError(f"threads: expected a whole number, not {type(threads).__name__}") from None
     if not 0 <= number <= 4096:
         raise ValueError(f"threads {number}: expected 0 (OpenMP's default) to 4096")
     return number

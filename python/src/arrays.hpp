@@ -25,8 +25,8 @@ struct DeviceOf<core::Device> {
 /// An array argument: exactly this type, rank and memory, any strides. T is const for inputs, which
 /// may be read-only.
 template <class T, int Rank, class Space>
-using ArrayIn = nb::ndarray<T, nb::ndim<static_cast<std::size_t>(Rank)>,
-                            typename DeviceOf<Space>::type>;
+using ArrayIn =
+    nb::ndarray<T, nb::ndim<static_cast<std::size_t>(Rank)>, typename DeviceOf<Space>::type>;
 
 template <class T, int Rank, class Space = core::Host>
 core::View<T, Rank, Space> view_of(const ArrayIn<T, Rank, Space>& array) {

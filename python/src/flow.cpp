@@ -185,22 +185,28 @@ void bind_parameters(nb::module_& module) {
     def_solver(bound, "tolerance", &flow::SolverParameters::tolerance);
     def_solver(bound, "relaxation", &flow::SolverParameters::relaxation);
     def_solver(bound, "s_step", &flow::SolverParameters::s_step);
-    def_choice(bound, "method", flow::method_choices,
-               [](Parameters& p) -> auto& { return p.method; });
-    def_choice(bound, "interpolation", flow::interpolation_choices,
-               [](Parameters& p) -> auto& { return p.interpolation; });
-    def_choice(bound, "boundary", flow::boundary_choices,
-               [](Parameters& p) -> auto& { return p.boundary; });
-    def_choice(bound, "stencil", flow::stencil_choices,
-               [](Parameters& p) -> auto& { return p.stencil; });
-    def_choice(bound, "solver", flow::solver_choices,
-               [](Parameters& p) -> auto& { return p.solver.solver; });
-    def_choice(bound, "precondition", flow::precondition_choices,
-               [](Parameters& p) -> auto& { return p.solver.precondition; });
-    def_choice(bound, "basis", flow::basis_choices,
-               [](Parameters& p) -> auto& { return p.solver.basis; });
-    def_choice(bound, "impl", flow::implementation_choices,
-               [](Parameters& p) -> auto& { return p.solver.implementation; });
+    def_choice(
+        bound, "method", flow::method_choices, [](Parameters & p) -> auto& { return p.method; });
+    def_choice(
+        bound, "interpolation", flow::interpolation_choices,
+        [](Parameters & p) -> auto& { return p.interpolation; });
+    def_choice(
+        bound, "boundary", flow::boundary_choices,
+        [](Parameters & p) -> auto& { return p.boundary; });
+    def_choice(
+        bound, "stencil", flow::stencil_choices, [](Parameters & p) -> auto& { return p.stencil; });
+    def_choice(
+        bound, "solver", flow::solver_choices,
+        [](Parameters & p) -> auto& { return p.solver.solver; });
+    def_choice(
+        bound, "precondition", flow::precondition_choices,
+        [](Parameters & p) -> auto& { return p.solver.precondition; });
+    def_choice(
+        bound, "basis", flow::basis_choices,
+        [](Parameters & p) -> auto& { return p.solver.basis; });
+    def_choice(
+        bound, "impl", flow::implementation_choices,
+        [](Parameters & p) -> auto& { return p.solver.implementation; });
     bound.def("validate", [](const Parameters& p) { flow::validate(p); });
     bound.def("levels_of", [](const Parameters& p, index_t rows, index_t columns) {
         return flow::pyramid_shapes({rows, columns}, p).size();

@@ -156,9 +156,10 @@ void bind_parameters(nb::module_& module) {
         .def_rw("tolerance", &Parameters::tolerance)
         .def_rw("max_iterations", &Parameters::max_iterations)
         .def_rw("rank", &Parameters::rank);
-    def_choice(bound, "solver", rpca::solver_choices,
-               [](Parameters& p) -> auto& { return p.solver; });
-    def_choice(bound, "svd", rpca::svd_choices, [](Parameters& p) -> auto& { return p.svd; });
+    def_choice(
+        bound, "solver", rpca::solver_choices, [](Parameters & p) -> auto& { return p.solver; });
+    def_choice(
+        bound, "svd", rpca::svd_choices, [](Parameters & p) -> auto& { return p.svd; });
     module.attr("LEAST_FP32_TOLERANCE") = rpca::least_fp32_tolerance;
     nb::class_<rpca::Outcome>(module, "RpcaOutcome")
         .def_ro("iterations", &rpca::Outcome::iterations)

@@ -33,8 +33,7 @@ using SteeringIn = ArrayIn<const cfloat, 2, Host>;
 using StageTimes = std::vector<std::pair<std::string, double>>;
 
 stap::CubeShape shape_of(index_t channels, index_t pulses, index_t range_cells, bool doppler) {
-    return {channels, pulses, range_cells,
-            doppler ? stap::Domain::doppler : stap::Domain::pulse};
+    return {channels, pulses, range_cells, doppler ? stap::Domain::doppler : stap::Domain::pulse};
 }
 
 /// A row of a table of detections or targets; the package names the columns.
@@ -229,16 +228,20 @@ void bind_parameters(nb::module_& module) {
         .def_prop_rw(
             "taper", [](const Parameters& p) { return signal::to_string(p.taper); },
             [](Parameters& p, const std::string& text) { p.taper = signal::parse_taper(text); });
-    def_choice(bound, "training", stap::training_choices,
-               [](Parameters& p) -> auto& { return p.training; });
-    def_choice(bound, "solver", stap::solver_choices,
-               [](Parameters& p) -> auto& { return p.solver; });
-    def_choice(bound, "impl", stap::implementation_choices,
-               [](Parameters& p) -> auto& { return p.implementation; });
-    def_choice(bound, "precision", stap::precision_choices,
-               [](Parameters& p) -> auto& { return p.precision; });
-    def_choice(bound, "detector", stap::detector_choices,
-               [](Parameters& p) -> auto& { return p.detector; });
+    def_choice(
+        bound, "training", stap::training_choices,
+        [](Parameters & p) -> auto& { return p.training; });
+    def_choice(
+        bound, "solver", stap::solver_choices, [](Parameters & p) -> auto& { return p.solver; });
+    def_choice(
+        bound, "impl", stap::implementation_choices,
+        [](Parameters & p) -> auto& { return p.implementation; });
+    def_choice(
+        bound, "precision", stap::precision_choices,
+        [](Parameters & p) -> auto& { return p.precision; });
+    def_choice(
+        bound, "detector", stap::detector_choices,
+        [](Parameters & p) -> auto& { return p.detector; });
 }
 
 void bind_problem(nb::module_& module) {
@@ -251,11 +254,11 @@ void bind_problem(nb::module_& module) {
     module.attr("DEFAULT_SPACING") = stap::default_spacing_wavelengths;
     module.def("default_azimuths", [] { return stap::default_azimuths(); });
     module.def("default_tdof", stap::default_temporal_taps);
-    module.def("default_training_block", [](const stap::CubeShape& shape,
-                                            const stap::Parameters& p) {
-        return stap::fitting_training_block(
-            shape, p, stap::default_training_block(shape, p.temporal_taps));
-    });
+    module.def("default_training_block",
+               [](const stap::CubeShape& shape, const stap::Parameters& p) {
+                   return stap::fitting_training_block(
+                       shape, p, stap::default_training_block(shape, p.temporal_taps));
+               });
     module.def("default_loading", [](const stap::CubeShape& shape, const stap::Parameters& p) {
         const stap::DiagonalLoading loading = stap::default_loading(shape, p);
         return std::pair(loading.value, loading.relative);
@@ -316,8 +319,8 @@ void bind_simulation(nb::module_& module) {
         "perfect_cube",
         [](const ArrayIn<cfloat, 3, Host>& cube) {
             const auto view = view_of<cfloat, 3>(cube);
-            copy_to(stap::perfect_cube({view.extent[0], view.extent[1], view.extent[2],
-                                        stap::Domain::pulse}),
+            copy_to(stap::perfect_cube(
+                        {view.extent[0], view.extent[1], view.extent[2], stap::Domain::pulse}),
                     cube);
         },
         nb::arg().noconvert());

@@ -144,9 +144,8 @@ void bind_stream([[maybe_unused]] Class& bound) {
 #if APERTURE_PYTHON_GPU
     using Object = typename Class::Type;
     bound.def_prop_ro("stream", [](Object& object) { return object.worker().stream(); });
-    bound.def("let_wait", [](Object& object, std::uintptr_t stream) {
-        object.worker().let_wait(stream);
-    });
+    bound.def("let_wait",
+              [](Object& object, std::uintptr_t stream) { object.worker().let_wait(stream); });
     bound.def("synchronize", [](Object& object) { object.worker().synchronize(); });
 #endif
 }

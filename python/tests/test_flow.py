@@ -58,7 +58,7 @@ def colours() -> Any:
     """Two colour images, uint8 [image, row, column, channel]."""
     y, x = np.mgrid[: SHAPE[0], : SHAPE[1]]
     channels = [[scene(x - i, y + i, seed) for seed in (1, 2, 3)] for i in range(2)]
-    return np.clip(np.moveaxis(channels, 1, -1), 0, 255).astype(np.uint8)
+    return np.clip(np.moveaxis(np.array(channels), 1, -1), 0, 255).astype(np.uint8)
 
 
 def luma(rgb: Any) -> Any:
@@ -82,6 +82,7 @@ def test_parameters_change_results(pair: Any) -> None:
         usual = aperture.flow(pair[0], pair[1], **base)
         return bool((aperture.flow(pair[0], pair[1], **{**base, **given}) != usual).any())
 
+    given: Any
     for given in (
         {"preset": "accurate"},
         {"preset": "thesis"},
@@ -155,7 +156,9 @@ def test_colour_images_are_converted_by_their_luma(colours: Any) -> None:
         lambda image: np.repeat(image, 3, axis=1)[:, ::3],
         lambda image: np.frombuffer(b"\0" + image.astype("f8").tobytes(), "f8", offset=1)
         .reshape(image.shape),
-        lambda image: np.rec.fromarrays([image, image.astype("f4")], names="a, b").b,
+        lambda image: np.rec.fromarrays(  # type: ignore[call-overload]
+            [image, image.astype("f4")], names="a, b"
+        ).b,
         lambda image: memoryview(image),
     ],
     ids=[

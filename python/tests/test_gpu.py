@@ -71,7 +71,7 @@ class Jax:
         return self.module.Array
 
 
-LIBRARIES = [Torch, Cupy, Jax]
+LIBRARIES: list[Any] = [Torch, Cupy, Jax]
 
 
 @pytest.fixture(params=LIBRARIES, ids=[library.name for library in LIBRARIES])
@@ -98,7 +98,9 @@ def test_stap_stays_in_the_library_and_agrees_with_the_cpu(library: Any, cube: A
     assert np.abs(library.host(result.output) - expected.output).max() < 1e-3 * scale
     assert np.allclose(library.host(result.statistic), expected.statistic, rtol=2e-2, atol=1e-2)
     assert len(result.targets) == len(expected.targets) == 1
-    assert result.targets["range_cell"][0] == pytest.approx(expected.targets["range_cell"][0], abs=0.1)
+    assert result.targets["range_cell"][0] == pytest.approx(
+        expected.targets["range_cell"][0], abs=0.1
+    )
     assert "adaptive" in result.timings
 
 

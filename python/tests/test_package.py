@@ -74,8 +74,6 @@ def flag_defaults(help_text: str) -> dict[str, str]:
     return found
 
 
-
-
 def test_defaults_are_those_of_stap(program: Callable[[str], str]) -> None:
     text = subprocess.run([program("stap"), "--help"], capture_output=True, text=True).stdout
     said = flag_defaults(text)
@@ -111,7 +109,7 @@ def _adapt_in_child(connection: Any, cube: Any) -> None:
 def test_child_processes_compute_or_say_why_not(method: str) -> None:
     cube = aperture.simulate_clutter((2, 4, 32))[0]
     expected = _adapt(cube)
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     here, there = context.Pipe()
     child = context.Process(target=_adapt_in_child, args=(there, cube))
     child.start()

@@ -134,6 +134,7 @@ def test_frames_keep_their_shape() -> None:
 def test_precision_is_that_of_the_matrix() -> None:
     m = video(12)
     single = aperture.rpca(m, max_iterations=9)
+    dtype: Any
     for dtype in (np.float32, np.float16, np.int16, np.int64, np.uint16, ">f4"):
         parts = aperture.rpca(m.astype(dtype), max_iterations=9)
         assert parts.low_rank.dtype == np.float32
@@ -381,7 +382,7 @@ def test_what_moves_is_found(method: str, channels: int) -> None:
     assert not found[:39].any()
     wrong = (found[39:] == 255) != truth(60)[39:]
     assert np.count_nonzero(wrong) < 0.25 * np.count_nonzero(truth(60)[39:])
-    ground = subtract.background
+    ground: Any = subtract.background
     assert ground.dtype == np.float32 and ground.shape == frames[0].shape
     # The light of the last frame, but for the median.
     off = np.abs(ground - frames[-1].astype(float))[~truth(60)[-1]].mean()
@@ -433,6 +434,7 @@ def test_parameters_of_the_subtractor_change_masks() -> None:
         return np.concatenate([masks, (subtract.background * 100).astype(np.int64)[None]])
 
     usual = run(clean=0)
+    parameters: Any
     for parameters in (
         {"burn_in": 12},
         {"rank": 1},
