@@ -64,6 +64,10 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.rows = all.reserve(static_cast<long long>(needs.channels) * needs.window, 8);
     layout.normalisations = all.reserve(bins, 2 * needs.real_bytes);
     layout.info = all.reserve(bins, 4);
+    // fp64 repeats attempts: a tile is then loaded again, after what took its place.
+    const bool repeats = needs.real_bytes != 4;
+    const long long rows = static_cast<long long>(needs.channels) * needs.window;
+    if (repeats) layout.rows_in_tile = all.reserve(rows, 2);
 
     const RollingFactor factor(needs.order, needs.head);
     if (needs.column_solver) all.reserve(static_cast<long long>(factor.unread()) * complex_bytes);
@@ -73,7 +77,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     // Puts four cells of eight channels in different banks.
     while (needs.cells > 0 && layout.channel_stride % 8 != 4) layout.channel_stride += 2;
     layout.tile = tile.reserve(static_cast<long long>(needs.channels) * layout.channel_stride, 8);
-    layout.rows_in_tile = tile.reserve(static_cast<long long>(needs.channels) * needs.window, 2);
+    if (!repeats) layout.rows_in_tile = tile.reserve(rows, 2);
 
     // Parts used after the covariances, in the tile's place.
     Region later = all;

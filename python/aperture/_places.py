@@ -97,6 +97,7 @@ def place_of(like: Any, device: str, threads: int | None) -> Place:
     it can be used, as the programs do.
     """
     gpu = _gpu_of(device)
+    threads_for(threads)
     library = _arrays.library_of(like)
     if library in ("torch", "cupy", "jax"):
         from aperture import _cuda

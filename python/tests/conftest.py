@@ -11,6 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from aperture import _places
+
+
+@pytest.fixture(autouse=True)
+def _on_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a device, arrays of the host are computed on the CPU, but in test_gpu.py."""
+    if request.path.name != "test_gpu.py":
+        monkeypatch.setattr(_places, "has_gpu", lambda: False)
+
 
 @pytest.fixture(scope="session")
 def program() -> Callable[[str], str]:

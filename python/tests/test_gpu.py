@@ -295,3 +295,10 @@ def test_gpus_are_described() -> None:
     assert gpus and gpus[0]["device"] == 0
     assert gpus[0]["compute_capability"] >= 8
     assert "SMs" in gpus[0]["name"]
+
+
+def test_cublas_repeats_what_it_cannot_factor() -> None:
+    zeros = np.zeros((2, 4, 32), np.complex64)
+    for implementation in ("fused", "staged", "cublas"):
+        result = aperture.stap(zeros, training_block=16, impl=implementation, device="gpu")
+        assert (result.info != 0).all() and not result.output.any()

@@ -283,9 +283,9 @@ def test_bad_calls_are_refused(
         aperture.stap(cube, **{"training_block": 16, **arguments})
 
 
-def test_a_gpu_is_refused_by_a_build_without() -> None:
-    with pytest.raises(aperture.DeviceError, match="gpu:1 cannot be used: built without CUDA"):
-        aperture.stap(ZEROS, device="gpu:1")
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(aperture.DeviceError, match="gpu:77|GPU 77"):
+        aperture.stap(ZEROS, device="gpu:77")
 
 
 def test_non_finite_samples_pass_if_asked(cube: Any) -> None:
@@ -417,7 +417,9 @@ def saved_by_program(program: str, arguments: list[str], folder: Path) -> Any:
     """/output as the program writes it."""
     h5py = pytest.importorskip("h5py")
     out = folder / "out.h5"
-    subprocess.run([program, *arguments, "--out", str(out), "--quiet"], check=True)
+    subprocess.run(
+        [program, *arguments, "--device", "cpu", "--out", str(out), "--quiet"], check=True
+    )
     with h5py.File(out) as file:
         return {name: file[name][()] for name in file if isinstance(file[name], h5py.Dataset)}
 
@@ -427,7 +429,7 @@ def saved_by_program(program: str, arguments: list[str], folder: Path) -> Any:
     [
         ([], {}),
         (
-            ["--detector", "amf", "--azimuth", "-30:30:13", "--device", "cpu"],
+            ["--detector", "amf", "--azimuth", "-30:30:13"],
             {"detector": "amf", "azimuth": np.linspace(-30, 30, 13)},
         ),
         (
