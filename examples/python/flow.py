@@ -13,6 +13,7 @@
 
 # %%
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +23,7 @@ import aperture
 data = Path(__file__).parents[2] / "data" if "__file__" in globals() else Path("../../data")
 
 
-def read_flo(path):
+def read_flo(path: Path) -> Any:
     """A flow as the Middlebury benchmark stores it: a tag, columns, rows, (u, v) of each pixel."""
     words = np.fromfile(path, "<f4")
     columns, rows = words[1:3].view("<i4")
@@ -60,9 +61,8 @@ forward = estimate(image0, image1)
 backward = estimate(image1, image0)
 consistent = aperture.flow_consistency(forward, backward)
 print(f"consistent: {100 * np.mean(consistent):.1f} % of the pixels")
-print(
-    "errors there:", aperture.flow_errors(np.where(consistent[..., None], forward, np.nan), truth)
-)
+errors = aperture.flow_errors(np.where(consistent[..., None], forward, np.nan), truth)
+print(f"mean distance from the truth there: {errors['epe']:.3f} pixels")
 
 # %% [markdown]
 # Image 1, warped back by the flow, is image 0 but for noise:

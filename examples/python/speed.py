@@ -16,6 +16,8 @@
 # %%
 import importlib.util
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ shape = (16, channels * taps)
 steering = (random.normal(size=shape) + 1j * random.normal(size=shape)).astype(np.complex64)
 
 
-def best_of(call, times=5):
+def best_of(call: Callable[[], object], times: int = 5) -> float:
     """Milliseconds of the fastest call, after one that warms up."""
     call()
     fastest = np.inf
@@ -42,7 +44,7 @@ def best_of(call, times=5):
 
 
 # %%
-def adapt_by_definition(np, spectrum, steering):
+def adapt_by_definition(np: Any, spectrum: Any, steering: Any) -> Any:
     """Covariances of blocks of range cells, weights, outputs: [vector, bin, cell]."""
     neighbours = np.stack([np.roll(spectrum, 1 - tap, axis=1) for tap in range(taps)], axis=1)
     snapshots = neighbours.reshape(channels * taps, bins, cells // block, block)

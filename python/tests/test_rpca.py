@@ -722,7 +722,7 @@ def saved_by_program(program: str, frames: Any, flags: list[str], folder: Path) 
     images = write_images(frames, folder / "images")
     subprocess.run(
         [program, str(images), *flags, "--device", "cpu", "--threads", "1", "--quiet"]
-        + ["--device", "cpu", "--out-format", "npy", "--out", str(folder / "out")],
+        + ["--out-format", "npy", "--out", str(folder / "out")],
         check=True,
     )
     names = ("background", "foreground", "mask")

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The notebooks of examples/python run from beginning to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "python"
+EXPECTED = {
+    "stap": "range cell 64.0, Doppler -131 Hz",
+    "flow": "mean distance from the truth there: 0.02",
+    "background": "precision 1.000, recall 1.000",
+    "correlation": "at dy 5.07, dx -7.85",
+    "speed": "NumPy",
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.py")))
+def test_notebook_runs(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("h5py")
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(FOLDER / f"{name}.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    assert EXPECTED[name] in run.stdout
