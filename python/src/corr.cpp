@@ -92,8 +92,7 @@ class ImageCorrelation {
             store("planes", surfaces.planes, to_planes, same);
             store("overlap", surfaces.counts, to_overlap,
                   [](double count) { return std::int64_t{std::llround(count)}; });
-            return corr::find_out(surfaces.surface, correlator_->problem().lags, estimator_,
-                                  pair_);
+            return corr::find_out(surfaces.surface, correlator_->problem().lags, estimator_, pair_);
         });
         return {found.lengths.x, found.lengths.y, row_of(found.peak), row_of(found.on_border)};
     }
@@ -176,12 +175,14 @@ void bind_parameters(nb::module_& module) {
         .def("set_offsets", [](Parameters& p, index_t rows, index_t columns) {
             p.offsets = corr::Shape{rows, columns};
         });
-    def_choice(bound, "estimator", corr::estimator_choices,
-               [](Parameters& p) -> auto& { return p.estimator; });
-    def_choice(bound, "method", corr::method_choices,
-               [](Parameters& p) -> auto& { return p.method; });
-    def_choice(bound, "precision", corr::precision_choices,
-               [](Parameters& p) -> auto& { return p.precision; });
+    def_choice(
+        bound, "estimator", corr::estimator_choices,
+        [](Parameters & p) -> auto& { return p.estimator; });
+    def_choice(
+        bound, "method", corr::method_choices, [](Parameters & p) -> auto& { return p.method; });
+    def_choice(
+        bound, "precision", corr::precision_choices,
+        [](Parameters & p) -> auto& { return p.precision; });
 }
 #endif
 

@@ -61,9 +61,7 @@ def by_definition(a: Any, b: Any, offsets: tuple[int, int], signed: bool) -> Any
 def test_surfaces_agree_with_the_definition(method: str, signed: bool) -> None:
     random = np.random.default_rng(3)
     a, b = random.normal(3, 1, size=(2, 2, 20, 31))
-    found = aperture.correlate(
-        a, b, planes=None, offsets=(9, 12), signed=signed, method=method
-    )
+    found = aperture.correlate(a, b, planes=None, offsets=(9, 12), signed=signed, method=method)
     sums, counts = by_definition(a, b, (9, 12), signed)
     scale = np.sqrt((a**2).sum() * (b**2).sum())
     assert np.abs(found.planes - sums).max() < 1e-6 * scale
@@ -414,9 +412,7 @@ def test_same_bits_as_the_program(
     expect_saved(aperture.correlate(*images, **arguments), saved)
 
 
-def test_same_bits_as_the_program_for_planes(
-    program: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_same_bits_as_the_program_for_planes(program: Callable[[str], str], tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     planes = np.random.default_rng(7).normal(4, 1, size=(3, 40, 50)).astype(np.float32)
     with h5py.File(tmp_path / "planes.h5", "w") as file:
