@@ -8,6 +8,7 @@ Calls are in the order of the caller's current stream (PyTorch, CuPy), or of an 
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from typing import Any
@@ -67,6 +68,9 @@ class _CudaPlace:
     def handle(self, there: Any, worker: Any) -> Any:
         return there.__dlpack__(stream=-1)
 
+    def lasting(self, there: Any, worker: Any) -> Any:
+        return self.core.hold(self.handle(there, worker))
+
     def result(self, there: Any, worker: Any) -> Any:
         return there
 
@@ -81,6 +85,7 @@ class TorchPlace(_CudaPlace):
     def __init__(self, gpu: int) -> None:
         super().__init__(gpu)
         self._torch = sys.modules["torch"]
+        self._to_dlpack = self._torch.utils.dlpack.to_dlpack
         self._device = self._torch.device("cuda", gpu)
 
     def input(
@@ -115,6 +120,10 @@ class TorchPlace(_CudaPlace):
 
     def stream(self, worker: Any) -> int:
         return int(self._torch.cuda.current_stream(self.where).cuda_stream)
+
+    def handle(self, there: Any, worker: Any) -> Any:
+        # Without the stream's event of Tensor.__dlpack__: the call itself is in its order.
+        return self._to_dlpack(there)
 
     def host(self, array: Any) -> npt.NDArray[Any]:
         return np.asarray(array.cpu().numpy())
@@ -237,6 +246,9 @@ class JaxPlace(_CudaPlace):
             return there.array()
         return there.__dlpack__(stream=worker.stream)
 
+    def lasting(self, there: Any, worker: Any) -> Any:
+        return None
+
     def result(self, there: Any, worker: Any) -> Any:
         return self._jax.dlpack.from_dlpack(_Exported(there, worker, self.where))
 
@@ -282,6 +294,9 @@ class StagedPlace:
     def handle(self, there: Any, worker: Any) -> Any:
         return there.array()
 
+    def lasting(self, there: Any, worker: Any) -> Any:
+        return None
+
     def result(self, there: Any, worker: Any) -> Any:
         given = self._outputs.get(id(there))
         here = np.empty(there.shape, there.dtype) if given is None else given
@@ -316,6 +331,7 @@ def gpu_of(name: str, array: Any) -> int | None:
 _PLACES = {"torch": TorchPlace, "cupy": CupyPlace, "jax": JaxPlace}
 
 
+@functools.cache
 def cuda_place(library: str, gpu: int) -> Any:
     """The place of an array that is on a GPU."""
     if gpu_core() is None:

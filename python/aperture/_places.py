@@ -47,6 +47,9 @@ class Place(Protocol):
     def handle(self, there: Any, worker: Any) -> Any:
         """What functions of the module accept."""
 
+    def lasting(self, there: Any, worker: Any) -> Any:
+        """The same for several calls; None if every result is a new array."""
+
     def result(self, there: Any, worker: Any) -> Any:
         """What the caller gets: an array of the caller's library, for ``output`` its ``out``."""
 
@@ -81,6 +84,9 @@ class HostPlace:
         return 0
 
     def handle(self, there: Any, worker: Any) -> Any:
+        return there
+
+    def lasting(self, there: Any, worker: Any) -> Any:
         return there
 
     def result(self, there: Any, worker: Any) -> Any:

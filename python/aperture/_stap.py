@@ -299,7 +299,8 @@ class Stap:
         self._check_finite = check_finite
         self._pipelines: dict[tuple[str, int], Any] = {}
         # Arrays of the last result, which need no checks if it is the next one's ``out``.
-        self._prepared: tuple[Callable[[], Any], Any, dict[str, Any]] = (lambda: None, None, {})
+        self._prepared: tuple[Callable[[], Any], Any, dict[str, Any], list[Any]]
+        self._prepared = (lambda: None, None, {}, [])
         bins = self._problem.doppler_bins
         self._cycles = np.array([core.doppler_of_bin(k, bins) for k in range(bins)])
         self._doppler = self._cycles * _prf(prf)
@@ -335,20 +336,24 @@ class Stap:
         leading = tuple(samples.shape[:batch])
         reused = out if isinstance(out, StapResult) else None
         key = (leading, place.core, place.where)
+        pipeline = self._pipeline(place)
         if reused is not None and self._prepared[0]() is reused and self._prepared[1] == key:
-            there = self._prepared[2]
+            there, handles = self._prepared[2:]
         else:
             there = self._outputs(place, leading, out)
+            handles = [place.lasting(array, pipeline) for array in there.values()]
         if out is not None and place.core is core:
             _arrays.expects_apart("out", there["output"], samples)
-        pipeline = self._pipeline(place)
         stream = place.stream(pipeline)
         timings: dict[str, float] = {}
         for cpi in range(leading[0]) if batch else (None,):
-            part = [samples, *there.values()]
-            if cpi is not None:
-                part = [array[cpi] for array in part]
-            pipeline.run(stream, *(place.handle(array, pipeline) for array in part))
+            if cpi is None and handles[0] is not None:
+                pipeline.run(stream, place.handle(samples, pipeline), *handles)
+            else:
+                part = [
+                    array if cpi is None else array[cpi] for array in (samples, *there.values())
+                ]
+                pipeline.run(stream, *(place.handle(array, pipeline) for array in part))
             if place.core is core:
                 for name, milliseconds in pipeline.stage_times(pipeline.runs):
                     timings[name] = timings.get(name, 0.0) + milliseconds
@@ -371,8 +376,8 @@ class Stap:
             if place.core is core:
                 # The caller may change the cube.
                 result._evaluate()
-        if place.core is core:
-            self._prepared = (weakref.ref(result), key, there)
+        if handles[0] is not None:
+            self._prepared = (weakref.ref(result), key, there, handles)
         return result
 
     def interference_spectra(

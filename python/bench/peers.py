@@ -258,7 +258,6 @@ def robust_pca(place: Any, values: int, frames: int) -> Job:
             max_iterations=iterations,
             device=device,
             threads=place.threads,
-            check_finite=False,
         ).low_rank
 
     def iterate(xp: Any, m: Any, multipliers: Any, sparse: Any) -> Any:

@@ -109,6 +109,10 @@ NB_MODULE(_gpu, module) {
         return status.usable ? std::string() : status.reason;
     });
     module.def("info", python::info_of);
+    module.def("hold",
+               [](nanobind::ndarray<nanobind::array_api, nanobind::device::cuda> array) {
+                   return array;
+               });
     module.def("waits", core::waits_for_gpu);
     module.def("allocations", core::device_allocations);
     nanobind::class_<python::DeviceMemory>(module, "DeviceMemory")
