@@ -109,10 +109,11 @@ NB_MODULE(_gpu, module) {
         return status.usable ? std::string() : status.reason;
     });
     module.def("info", python::info_of);
-    module.def("hold",
-               [](nanobind::ndarray<nanobind::array_api, nanobind::device::cuda> array) {
-                   return array;
-               });
+    // A capsule of DLPack as an array that several calls accept.
+    module.def(
+        "hold",
+        [](nanobind::ndarray<nanobind::array_api, nanobind::device::cuda> array) { return array; },
+        nanobind::rv_policy::reference);
     module.def("waits", core::waits_for_gpu);
     module.def("allocations", core::device_allocations);
     nanobind::class_<python::DeviceMemory>(module, "DeviceMemory")
