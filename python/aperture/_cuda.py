@@ -52,8 +52,8 @@ class _CudaPlace:
             )
         gpu = gpu_of(name, array)
         if gpu != self.where:
-            at = "host memory" if gpu is None else f"GPU {gpu}"
-            raise ValueError(f"{name}: in {at}, but the first array is on GPU {self.where}")
+            place = "in host memory" if gpu is None else f"on GPU {gpu}"
+            raise ValueError(f"{name}: {place}, but the first array is on GPU {self.where}")
 
     def _expects_output(
         self, name: str, out: Any, shape: Shape, dtype: np.dtype[Any], contiguous: bool

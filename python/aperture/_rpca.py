@@ -531,7 +531,7 @@ def _planes(name: str, frames: Array, threads: int, scaled: bool = True) -> Arra
         raise ValueError(f"{name}: shape {frames.shape} is empty")
     channels_last = frames if frames.ndim == 4 else frames[..., None]
     source = np.moveaxis(channels_last, -1, 1)
-    if scaled and frames.dtype == np.uint16:
+    if scaled and frames.dtype.kind == "u" and frames.dtype.itemsize == 2:
         source = _OF_16_BITS[source]
     with np.errstate(over="ignore"):
         planes = source.astype(np.float32, order="C", copy=False)

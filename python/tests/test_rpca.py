@@ -466,6 +466,7 @@ def test_samples_of_other_types() -> None:
         frames.astype(float),
         frames.astype(">i4"),
         frames.astype(np.uint16) * np.uint16(257),
+        (frames.astype(np.uint16) * np.uint16(257)).astype(">u2"),
         np.asfortranarray(frames),
         frames[:, ::-1].copy()[:, ::-1],
         frames.tolist(),
