@@ -20,10 +20,10 @@ def _load() -> types.ModuleType:
     except ImportError:
         # A build for one processor.
         return importlib.import_module("aperture._cpu")
-    usable = LEVELS[4 - level :]
-    if not usable:
-        raise ImportError("aperture needs a processor of level x86-64-v2 (SSE4.2) or newer")
-    return importlib.import_module(f"aperture._{usable[0]}._cpu")
+    for name in LEVELS[4 - level :]:
+        if importlib.util.find_spec(f"aperture._{name}"):
+            return importlib.import_module(f"aperture._{name}._cpu")
+    raise ImportError(f"aperture was not built for this processor, of level x86-64-v{level}")
 
 
 core: Any = _load()

@@ -54,4 +54,4 @@ def test_levels_agree(tmp_path: Path) -> None:
 def test_older_processors_are_refused(tmp_path: Path) -> None:
     run = run_at(1, tmp_path / "none.npz")
     assert run.returncode == 1
-    assert "needs a processor of level x86-64-v2" in run.stderr
+    assert "not built for this processor, of level x86-64-v1" in run.stderr
