@@ -59,7 +59,7 @@ Figure solvers(int iterations) {
     return figure;
 }
 
-Figure avoiding(const apps::Choice<flow::Basis>& basis, int iterations) {
+Figure avoiding(const core::Choice<flow::Basis>& basis, int iterations) {
     const std::string name(basis.name);
     Figure figure{"cacg_" + name, "CA-CG, " + name + " basis, against CG", "iterations", {}};
     figure.runs.push_back(run_of("CG", flow::Solver::cg, iterations));
