@@ -89,6 +89,8 @@ AnyLengthFft::AnyLengthFft(index_t length) : length_(length), fft_(supported_len
 LaneFftBatch::LaneFftBatch(const FftBatch& batch)
     : batch_(batch), fft_((expects_possible(batch), batch.length)) {}
 
+void LaneFftBatch::prepare_thread() const noexcept { thread_scratch(fft_.scratch_packs()); }
+
 void LaneFftBatch::run(std::complex<float>* first) const {
     const index_t count = batch_.count;
     const index_t stride = batch_.stride;

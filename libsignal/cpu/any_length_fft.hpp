@@ -60,8 +60,10 @@ class LaneFftBatch {
     /// Throws core::InvalidArgument as ForwardFft.
     explicit LaneFftBatch(const FftBatch& batch);
 
-    /// The thread's first run of a larger length than before allocates; several threads may use one
-    /// batch concurrently.
+    /// Allocates the calling thread's scratch memory. Without it, the thread's first run does.
+    void prepare_thread() const noexcept;
+
+    /// Several threads may use one batch concurrently.
     void run(std::complex<float>* first) const;
 
   private:

@@ -7,8 +7,13 @@
 namespace aperture::signal {
 
 template <class Executor>
-ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch)
-    : plan_(std::make_shared<LaneFftBatch>(batch)) {}
+ForwardFft<Executor>::ForwardFft(Executor& executor, const FftBatch& batch) {
+    const auto plan = std::make_shared<LaneFftBatch>(batch);
+    // Each thread allocates its scratch memory here, and none in a run.
+#pragma omp parallel num_threads(executor.threads())
+    plan->prepare_thread();
+    plan_ = plan;
+}
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {

@@ -18,8 +18,8 @@ struct FftBatch {
 };
 
 /// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (by
-/// cuFFT on core::Gpu). A plan is created once and used many times; running it allocates nothing,
-/// but on a Cpu for a thread's first run. Copies share the plan. The executor must outlive it.
+/// cuFFT on core::Gpu). A plan is created once and used many times; running it allocates nothing on
+/// the executor's threads. Copies share the plan. The executor must outlive it.
 template <class Executor>
 class ForwardFft {
   public:
