@@ -57,15 +57,21 @@ def interrupted() -> Callable[[Callable[[], object]], float]:
             sent.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
 
+        # A shell may have started the tests with interrupts ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         sender = threading.Thread(target=send)
         sender.start()
-        with pytest.raises(KeyboardInterrupt):
-            call()
-            # The call was too short to be interrupted: wait for the signal, and say so.
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                call()
+                # The call was too short to be interrupted: wait for the signal, and say so.
+                sender.join()
+                time.sleep(1)
+                pytest.fail("the call ended before it was interrupted")
+            ended = time.monotonic()
+        finally:
             sender.join()
-            time.sleep(1)
-            pytest.fail("the call ended before it was interrupted")
-        sender.join()
-        return time.monotonic() - sent[0]
+            signal.signal(signal.SIGINT, before)
+        return ended - sent[0]
 
     return run
