@@ -6,26 +6,17 @@ Functions take arrays of NumPy, or of libraries that NumPy can read, and return 
 library. They release the interpreter's lock while they compute.
 """
 
+from aperture._background import BackgroundSubtractor, foreground_masks
 from aperture._corr import Correlation, CorrelationLengths, Peak, correlate
 from aperture._dense import qr, tall_svd
 from aperture._extension import core as _core
-from aperture._flow import (
-    FlowEstimator,
-    flow,
-    flow_consistency,
-    flow_errors,
-    flow_to_image,
-    solve_horn_schunck,
-    warp,
-)
-from aperture._rpca import BackgroundSubtractor, RpcaResult, foreground_masks, rpca
-from aperture._stap import (
-    Stap,
-    StapResult,
-    perfect_suite_cube,
-    simulate_clutter,
-    stap,
-)
+from aperture._flow import FlowEstimator, flow
+from aperture._flow_fields import flow_consistency, flow_errors, flow_to_image, warp
+from aperture._horn_schunck import solve_horn_schunck
+from aperture._rpca import RpcaResult, rpca
+from aperture._simulation import perfect_suite_cube, simulate_clutter
+from aperture._stap import Stap, stap
+from aperture._stap_result import StapResult
 from aperture._system import build_info, cpu_info, gpu_info, set_num_threads, version
 
 DeviceError = _core.DeviceError

@@ -22,8 +22,8 @@ Array = npt.NDArray[Any]
 _CUDA = 2  # DLPack's number
 
 
-def library_of(array: Any) -> str:
-    """ "numpy", "torch", "cupy", "jax", or the name of the module of another type."""
+def framework_of(array: Any) -> str:
+    """The library of an argument: "numpy", "torch", "cupy", "jax" or another module's name."""
     library = type(array).__module__.partition(".")[0]
     return "jax" if library == "jaxlib" else library
 
@@ -52,7 +52,7 @@ def host_array(name: str, array: Any) -> Array:
     """The NumPy array of an argument, without a copy where its library can share it."""
     if type(array) is np.ndarray and array.dtype.kind in "biufc":
         return array
-    library = library_of(array)
+    library = framework_of(array)
     if library == "torch":
         expects_plain_tensor(name, array)
         if array.device.type != "cpu":
@@ -82,7 +82,7 @@ def shape_of(name: str, array: Any) -> tuple[int, ...]:
 
 def returner(array: Any) -> Callable[[Array], Any]:
     """Converts results to the library of an argument."""
-    library = library_of(array)
+    library = framework_of(array)
     if library == "torch":
         return sys.modules["torch"].from_numpy  # type: ignore[no-any-return]
     if library == "jax":
@@ -142,10 +142,10 @@ def output(name: str, out: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) ->
     dtype = np.dtype(dtype)
     if out is None:
         return np.empty(shape, dtype)
-    if library_of(out) == "jax":
+    if framework_of(out) == "jax":
         raise TypeError(f"{name}: arrays of JAX cannot be written; leave {name} out")
     host = out if isinstance(out, np.ndarray) else None
-    if host is None and library_of(out) == "torch":
+    if host is None and framework_of(out) == "torch":
         host = host_array(name, out)
     if host is None:
         raise TypeError(f"{name}: expected an array, not {type(out).__name__}")

@@ -37,7 +37,7 @@ def _expects_kind(name: str, kind: str, dtype: np.dtype[Any], of: Any) -> None:
 class _CudaPlace:
     """What PyTorch, CuPy and JAX share."""
 
-    library: str
+    framework: str
 
     def __init__(self, gpu: int) -> None:
         self.core = gpu_core()
@@ -45,9 +45,9 @@ class _CudaPlace:
 
     def _expects_here(self, name: str, array: Any) -> None:
         """Raise unless an argument belongs to the same library and GPU."""
-        if _arrays.library_of(array) != self.library:
+        if _arrays.framework_of(array) != self.framework:
             raise TypeError(
-                f"{name}: expected an array of {self.library} on GPU {self.where}, "
+                f"{name}: expected an array of {self.framework} on GPU {self.where}, "
                 f"not {type(array).__name__}"
             )
         gpu = gpu_of(name, array)
@@ -80,7 +80,7 @@ def _dtype_name(array: Any) -> str:
 
 
 class TorchPlace(_CudaPlace):
-    library = "torch"
+    framework = "torch"
 
     def __init__(self, gpu: int) -> None:
         super().__init__(gpu)
@@ -130,7 +130,7 @@ class TorchPlace(_CudaPlace):
 
 
 class CupyPlace(_CudaPlace):
-    library = "cupy"
+    framework = "cupy"
 
     def __init__(self, gpu: int) -> None:
         super().__init__(gpu)
@@ -212,7 +212,7 @@ class _Exported:
 
 
 class JaxPlace(_CudaPlace):
-    library = "jax"
+    framework = "jax"
 
     def __init__(self, gpu: int) -> None:
         super().__init__(gpu)
@@ -311,7 +311,7 @@ class StagedPlace:
 
 def gpu_of(name: str, array: Any) -> int | None:
     """The GPU that an array is on; None for host memory."""
-    library = _arrays.library_of(array)
+    library = _arrays.framework_of(array)
     if library == "torch":
         if array.device.type not in ("cpu", "cuda"):
             raise TypeError(f"{name}: the tensor is on {array.device}")

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core
-from aperture._parameters import assign, number
-from aperture._places import HostPlace, Place, place_of
+from aperture._flow_parameters import assign_given
+from aperture._parameters import word
+from aperture._places import Place, place_of
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
-_SYSTEM = core.flow_preset("fast", "hs", "cg")
+
 
 _MOST_PIXELS = 2**40
 
@@ -86,9 +87,9 @@ class FlowEstimator:
         place_of(None, device, threads)
         self._shape = _shape_of_image(shape)
         parameters = core.flow_preset(
-            _word("preset", preset),
-            _word("method", method),
-            None if solver is None else _word("solver", solver),
+            word("preset", preset),
+            word("method", method),
+            None if solver is None else word("solver", solver),
         )
         given = {
             "robust": robust,
@@ -119,7 +120,7 @@ class FlowEstimator:
             "stencil": stencil,
             "impl": impl,
         }
-        _assign_given(parameters, given)
+        assign_given(parameters, given)
         parameters.validate()
         if parameters.method == "lk" and min(self._shape) == 1:
             raise ValueError(f"method 'lk': images of {self._shape}, expected 2 x 2 or more")
@@ -394,275 +395,6 @@ def flow(
     return estimator(image0, image1, initial=initial, out=out)
 
 
-def solve_horn_schunck(
-    ix: Any,
-    iy: Any,
-    it: Any,
-    *,
-    alpha: float,
-    solver: str = _SYSTEM.solver,
-    iterations: int = _SYSTEM.iterations,
-    tolerance: float = _SYSTEM.tolerance,
-    relaxation: float | None = None,
-    precondition: str | None = None,
-    s_step: int | None = None,
-    basis: str | None = None,
-    boundary: str = _SYSTEM.boundary,
-    stencil: int = int(_SYSTEM.stencil),
-    threads: int | None = None,
-) -> tuple[Any, Any, npt.NDArray[np.float64]]:
-    """Solve one linear system of Horn & Schunck, and tell how the solver converged.
-
-    At every pixel p with derivatives (ix, iy, it) and neighbours q,
-
-        [ix ix, ix iy; ix iy, iy iy] (u, v)_p + alpha^2 sum_q w_pq ((u, v)_p - (u, v)_q)
-            = -it (ix, iy).
-
-    Parameters
-    ----------
-    ix, iy, it : [row, column]
-        Derivatives of the image along columns, rows and time, per pixel and per frame.
-    alpha : float
-        Weight of smoothness, in the unit of the derivatives.
-    solver : {"jacobi", "block2x2", "cg", "cacg", "redblack", "multigrid"}
-        How the system is solved, from a start of zero.
-    iterations : int
-        At most so many; cycles of multigrid.
-    tolerance : float
-        Relative residual at which the solver stops; 0: never.
-    relaxation, precondition, s_step, basis, boundary, stencil, threads
-        See :func:`flow`.
-
-    Returns
-    -------
-    u, v : float32 [row, column]
-        The solution; of minimum norm if the system is singular.
-    history : float64 [iteration]
-        |b - A x| / |b| of the start and after each iteration.
-
-    Raises
-    ------
-    ValueError
-        For shapes that differ, parameters out of range or without effect, and derivatives that are
-        not finite.
-
-    Notes
-    -----
-    Horn & Schunck 1981, equations 9 and 10; Anderson 2014, section 7.2.
-
-    Examples
-    --------
-    >>> import aperture
-    >>> import numpy as np
-    >>> ix, iy, it = np.random.default_rng(1).normal(size=(3, 20, 30))
-    >>> u, v, history = aperture.solve_horn_schunck(ix, iy, it, alpha=2, tolerance=1e-5)
-    >>> u.shape, bool(history[-1] <= 1e-5), len(history) < 100
-    ((20, 30), True, True)
-    """
-    place = HostPlace(ix, threads)
-    parameters = core.flow_preset("fast", "hs", _word("solver", solver))
-    assign(parameters, alpha=alpha, iterations=iterations, tolerance=tolerance, boundary=boundary)
-    given = {
-        "relaxation": relaxation,
-        "precondition": precondition,
-        "s_step": s_step,
-        "basis": basis,
-        "stencil": stencil,
-    }
-    _assign_given(parameters, given)
-    derivatives = {}
-    for name, plane in (("ix", ix), ("iy", iy), ("it", it)):
-        derivatives[name] = place.input(name, plane, np.float32)
-        _arrays.expects_rank(name, derivatives[name], {2: "[row, column]"})
-        if derivatives[name].shape != derivatives["ix"].shape:
-            raise ValueError(
-                f"{name}: shape {derivatives[name].shape}, of ix {derivatives['ix'].shape}"
-            )
-    x, y, t = derivatives.values()
-    with np.errstate(over="ignore"):
-        tensor = np.stack([x * x, x * y, y * y])
-        right = np.stack([-x * t, -y * t])
-    if not (np.isfinite(tensor).all() and np.isfinite(right).all()):
-        raise ValueError("ix, iy, it: their products exceed the range of float32")
-    solution = np.zeros(right.shape, np.float32)
-    history = core.solve_system(tensor, right, parameters, solution, place.where)
-    u, v = (place.result(plane, None) for plane in solution)
-    return u, v, np.array(history)
-
-
-def flow_errors(uv: Any, truth: Any, *, threads: int | None = None) -> dict[str, float]:
-    """Compare a flow with the true one.
-
-    Parameters
-    ----------
-    uv, truth : [row, column, 2]
-        Flows in pixels. Where the truth has NaN or a component beyond 1e9 it is unknown, and the
-        pixel is left out.
-    threads : int, optional
-        CPU threads.
-
-    Returns
-    -------
-    dict
-        ``known``: pixels with known truth; ``non_finite``: of these, with NaN or infinity in
-        ``uv``, which are outliers and not in the means; ``aae``: mean angle between (u, v, 1) and
-        the true one in degrees; ``epe``: mean distance of the end points in pixels; ``rmse``: root
-        mean squared distance in pixels; ``r05``, ``r1``, ``r2``: fraction of pixels with a
-        distance above 0.5, 1 and 2 pixels. Without a known pixel all but the counts are NaN.
-
-    Notes
-    -----
-    Baker et al. 2011, section 4.1.
-
-    Examples
-    --------
-    >>> import aperture
-    >>> import numpy as np
-    >>> truth = np.zeros((10, 10, 2))
-    >>> errors = aperture.flow_errors(truth + [0.6, 0.8], truth)
-    >>> round(errors["epe"], 6), errors["r05"], errors["r2"]
-    (1.0, 1.0, 0.0)
-    """
-    place = HostPlace(uv, threads)
-    found, known = _two_flows(place, {"uv": uv, "truth": truth})
-    errors = core.compare_flows(found, known, place.where)
-    names = ("known", "non_finite", "aae", "epe", "rmse", "r05", "r1", "r2")
-    return {name: getattr(errors, name) for name in names}
-
-
-def flow_to_image(uv: Any, max_motion: float | None = None) -> Any:
-    """Draw a flow in the colours of the Middlebury benchmark's wheel.
-
-    Parameters
-    ----------
-    uv : [row, column, 2]
-        A flow in pixels; pixels with NaN or a component beyond 1e9 are black.
-    max_motion : float, optional
-        Motion of full saturation in pixels; longer ones are darker. Default: the longest motion.
-        A common one makes the frames of a video comparable.
-
-    Returns
-    -------
-    uint8 [row, column, 3]
-        Red, green and blue.
-
-    Notes
-    -----
-    Baker et al. 2011. Direction is hue, length is saturation, and rest is white.
-
-    Examples
-    --------
-    >>> import aperture
-    >>> aperture.flow_to_image([[[0.0, 0.0], [3.0, 0.0]]]).tolist()
-    [[[255, 255, 255], [255, 0, 0]]]
-    """
-    place = HostPlace(uv, None)
-    field = _flow_array(place, "uv", uv)
-    motion = core.largest_motion(field) if max_motion is None else number("max_motion", max_motion)
-    picture = np.empty((*field.shape[:2], 3), np.uint8)
-    core.draw_flow(field, motion, picture)
-    return place.result(picture, None)
-
-
-def warp(
-    image: Any,
-    uv: Any,
-    *,
-    interpolation: str = _DEFAULTS.interpolation,
-    device: str = "auto",
-    threads: int | None = None,
-) -> Any:
-    """Sample an image where a flow points: ``image`` at (x + u, y + v).
-
-    With the flow from another image to ``image``, the result approximates the other one.
-
-    Parameters
-    ----------
-    image : [row, column] or [row, column, channel]
-        Values of any type of number, taken as they are.
-    uv : [row, column, 2]
-        A flow in pixels. Where it is not finite, the pixel itself is sampled.
-    interpolation : {"bilinear", "bicubic"}
-        Between pixels. Outside the image the border is repeated.
-    device : {"auto", "cpu", "gpu", "gpu:N"}
-        Where to compute.
-    threads : int, optional
-        CPU threads.
-
-    Returns
-    -------
-    float32 [row, column] or [row, column, channel]
-
-    Examples
-    --------
-    >>> import aperture
-    >>> import numpy as np
-    >>> image = np.arange(12.0).reshape(3, 4)
-    >>> right = np.zeros((3, 4, 2)) + [1, 0]
-    >>> aperture.warp(image, right)[0].tolist()
-    [1.0, 2.0, 3.0, 3.0]
-    """
-    kind = _word("interpolation", interpolation)
-    place = place_of(image, device, threads)
-    values = place.input("image", image, np.float32, False)
-    shape = tuple(values.shape)
-    if len(shape) not in (2, 3):
-        raise ValueError(f"image: shape {shape}, expected [row, column] or [row, column, channel]")
-    field = _flow_array(place, "uv", uv)
-    if tuple(field.shape[:2]) != shape[:2]:
-        raise ValueError(f"uv: shape {tuple(field.shape)}, expected {(*shape[:2], 2)}")
-    warped = place.new(shape, np.float32)
-    warper = place.core.Warper(place.where)
-    there = (place.handle(array, warper) for array in (values, field))
-    if min(shape) > 0:
-        warper.run(place.stream(warper), *there, kind, place.handle(warped, warper))
-    return place.result(warped, warper)
-
-
-def flow_consistency(forward: Any, backward: Any, *, threads: int | None = None) -> Any:
-    """Whether the backward flow leads back to where the forward flow came from.
-
-    With f the forward flow at x and b the backward flow at x + f, a pixel is consistent if
-    |f + b|^2 < 0.01 (|f|^2 + |b|^2) + 0.5. Otherwise its content is occluded, or one of the flows
-    is wrong.
-
-    Parameters
-    ----------
-    forward, backward : [row, column, 2]
-        Flows in pixels, from an image to another one and back.
-    threads : int, optional
-        CPU threads.
-
-    Returns
-    -------
-    bool [row, column]
-        False also where x + f is outside the image and where f or b is not finite.
-
-    Notes
-    -----
-    Sundaram, Brox & Keutzer 2010, section 3.
-
-    Examples
-    --------
-    >>> import aperture
-    >>> import numpy as np
-    >>> right = np.zeros((2, 5, 2)) + [2, 0]
-    >>> aperture.flow_consistency(right, -right)[0].tolist()
-    [True, True, True, False, False]
-    """
-    place = HostPlace(forward, threads)
-    there, back = _two_flows(place, {"forward": forward, "backward": backward})
-    consistent = np.empty(there.shape[:2], np.uint8)
-    core.check_consistency(there, back, consistent, place.where)
-    return place.result(consistent != 0, None)
-
-
-def _word(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} {value!r}: expected a string")
-    return value
-
-
 def _shape_of_image(shape: Sequence[int]) -> tuple[int, int]:
     try:
         rows, columns = (operator.index(extent) for extent in shape)
@@ -673,33 +405,6 @@ def _shape_of_image(shape: Sequence[int]) -> tuple[int, int]:
     if rows < 1 or columns < 1 or rows * columns > _MOST_PIXELS:
         raise ValueError(f"images of {(rows, columns)}, expected 1 to {_MOST_PIXELS} pixels")
     return rows, columns
-
-
-def _assign_given(parameters: Any, given: dict[str, Any]) -> None:
-    """Set the parameters that are not None, and refuse those without effect: they show a
-    misunderstanding."""
-    given = {name: value for name, value in given.items() if value is not None}
-    if "stencil" in given:
-        given["stencil"] = str(given["stencil"])
-    assign(parameters, **given)
-    hs = parameters.method == "hs"
-    solver = parameters.solver
-    needs = {
-        "method 'hs'": (
-            hs,
-            "alpha smooth_increment solver iterations tolerance relaxation precondition s_step"
-            " basis boundary stencil",
-        ),
-        "method 'lk'": (not hs, "window regularisation"),
-        "robust True": (parameters.robust, "brightness contrast reweightings"),
-        "solver 'redblack'": (solver == "redblack", "relaxation"),
-        "solver 'cacg'": (solver == "cacg", "s_step basis"),
-        "solver 'cg' or 'cacg'": (solver in ("cg", "cacg"), "precondition"),
-    }
-    for needed, (fulfilled, names) in needs.items():
-        for name in names.split():
-            if name in given and not fulfilled:
-                raise ValueError(f"{name} {given[name]!r} has no effect without {needed}")
 
 
 def _layout(name: str, image: Any) -> tuple[tuple[int, ...], bool]:
@@ -722,20 +427,3 @@ def _sample_type(image: Any) -> npt.DTypeLike:
         dtype = _arrays.host_array("image", image).dtype
     name = str(dtype).rpartition(".")[2].lstrip("<>=")
     return {"uint8": np.uint8, "uint16": np.uint16, "u2": np.uint16}.get(name, np.float32)
-
-
-def _flow_array(place: Place, name: str, uv: Any) -> Any:
-    field = place.input(name, uv, np.float32, False)
-    shape = tuple(field.shape)
-    if len(shape) != 3 or shape[-1] != 2:
-        raise ValueError(f"{name}: shape {shape}, expected [row, column, 2]")
-    return field
-
-
-def _two_flows(place: Place, flows: dict[str, Any]) -> list[Any]:
-    """Two flows of one shape."""
-    arrays = [_flow_array(place, name, uv) for name, uv in flows.items()]
-    if arrays[0].shape != arrays[1].shape:
-        first, second = flows
-        raise ValueError(f"{second}: shape {arrays[1].shape}, of {first} {arrays[0].shape}")
-    return arrays

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -28,3 +30,26 @@ def number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} {value!r}: expected a number") from None
+
+
+def shape_of_cube(shape: Sequence[int]) -> tuple[int, int, int]:
+    """Channels, pulses and range cells."""
+    extents = tuple(int(extent) for extent in shape)
+    if len(extents) != 3:
+        raise ValueError(f"shape {extents}, expected (channels, pulses, range cells)")
+    return extents[0], extents[1], extents[2]
+
+
+def word(name: str, value: Any) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} {value!r}: expected a string")
+    return value
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A whole number."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} {value!r}: expected a whole number") from None

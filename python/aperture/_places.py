@@ -104,7 +104,7 @@ def place_of(like: Any, device: str, threads: int | None) -> Place:
     """
     gpu = _gpu_of(device)
     threads_for(threads)
-    library = _arrays.library_of(like)
+    library = _arrays.framework_of(like)
     if library in ("torch", "cupy", "jax"):
         from aperture import _cuda
 

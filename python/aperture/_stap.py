@@ -8,178 +8,20 @@ import math
 import operator
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core
-from aperture._parameters import assign, number
+from aperture._parameters import assign, number, shape_of_cube
 from aperture._places import Place, place_of
+from aperture._stap_result import DETECTION_TYPE, TARGET_TYPE, StapResult
 from aperture._system import threads_for
 
 _DEFAULTS = core.StapParameters()
-_SCENE = core.ClutterScene()
-
-DETECTION_TYPE = np.dtype(
-    [
-        ("cpi", np.int64),
-        ("steering_vector", np.int64),
-        ("azimuth_degrees", np.float64),
-        ("doppler_bin", np.int64),
-        ("doppler", np.float64),
-        ("range_cell", np.int64),
-        ("statistic_db", np.float64),
-        ("threshold_db", np.float64),
-        ("loaded", np.bool_),
-        ("target", np.int64),
-    ]
-)
-TARGET_TYPE = np.dtype(
-    [
-        ("cpi", np.int64),
-        ("range_cell", np.float64),
-        ("doppler", np.float64),
-        ("azimuth_degrees", np.float64),
-        ("statistic_db", np.float64),
-        ("threshold_db", np.float64),
-        ("detections", np.int64),
-    ]
-)
-
-
-class StapResult:
-    """What :func:`stap` computed.
-
-    D is the number of steering vectors, K of Doppler bins, R of range cells, B of training sets.
-    With several CPIs, the arrays ``output``, ``statistic``, ``info``, ``pivot_ratio`` and
-    ``attempt`` have them as their first axis.
-
-    Attributes
-    ----------
-    output : complex64 [D, K, R]
-        Adapted output y; a unit signal along a steering vector has unit output.
-    statistic : float32 [D, K, R] or None
-        Test statistic of the detector; None without one.
-    threshold : float64 [R] or None
-        What the statistic of each range cell is compared with.
-    detections : structured array
-        Local maxima of the statistic above the threshold, strongest first. ``target`` is the row
-        of ``targets`` that a detection belongs to. ``doppler`` is in cycles per pulse.
-    targets : structured array
-        Detections merged across side lobes, with positions between cells.
-    info : int32 [K, B]
-        0, or why the factorisation of this covariance failed; its outputs are zero.
-    pivot_ratio : float32 [K, B]
-        Largest over smallest pivot, an estimate of the condition number.
-    attempt : int32 [K, B]
-        With precision "auto", the attempt that results come from: 1 is fp32, 2 fp64, later ones
-        have loading added.
-    doppler : float64 [K]
-        Centre of each bin, in Hz if the PRF is known, else in cycles per pulse.
-    azimuth : float64 [D] or None
-        Direction of each steering vector in degrees; None for steering vectors that were given.
-    timings : dict
-        Milliseconds of each stage; on a GPU of the last CPI, and only until the next call of the
-        same :class:`Stap`.
-
-    On a GPU, the first access to ``detections``, ``targets`` or ``timings`` waits for it.
-    """
-
-    output: Any
-    statistic: Any
-    threshold: npt.NDArray[np.float64] | None
-    info: Any
-    pivot_ratio: Any
-    attempt: Any
-    doppler: npt.NDArray[np.float64]
-    azimuth: npt.NDArray[np.float64] | None
-
-    def __init__(self, **arrays: Any) -> None:
-        self.__dict__.update(arrays)
-        self._find: Callable[[], tuple[Any, Any]] | None = None
-        self._time: Callable[[], dict[str, float]] | None = None
-        self._found: tuple[Any, Any] = (np.empty(0, DETECTION_TYPE), np.empty(0, TARGET_TYPE))
-        self._timings: dict[str, float] = {}
-
-    def _evaluate(self) -> None:
-        if self._find is not None:
-            self._found, self._find = self._find(), None
-        if self._time is not None:
-            self._timings, self._time = self._time(), None
-
-    @property
-    def detections(self) -> npt.NDArray[np.void]:
-        self._evaluate()
-        return cast("npt.NDArray[np.void]", self._found[0])
-
-    @property
-    def targets(self) -> npt.NDArray[np.void]:
-        self._evaluate()
-        return cast("npt.NDArray[np.void]", self._found[1])
-
-    @property
-    def timings(self) -> dict[str, float]:
-        self._evaluate()
-        return self._timings
-
-    def __getstate__(self) -> dict[str, Any]:
-        self._evaluate()
-        return self.__dict__.copy()
-
-    def __repr__(self) -> str:
-        found = "" if self.statistic is None else f", {len(self.targets)} targets"
-        milliseconds = sum(self.timings.values())
-        return f"<StapResult {tuple(self.output.shape)}{found}, {milliseconds:.3g} ms>"
-
-    def plot(self, vector: int = 0, cpi: int = 0, ax: Any = None) -> Any:
-        """Draw the range-Doppler map of one steering vector, with the detections in it.
-
-        Requires matplotlib.
-
-        Parameters
-        ----------
-        vector : int
-            Steering vector.
-        cpi : int
-            CPI, if there are several.
-        ax : matplotlib axes, optional
-            Where to draw; the current axes by default.
-
-        Returns
-        -------
-        matplotlib axes
-        """
-        import matplotlib.pyplot as plt
-
-        ax = plt.gca() if ax is None else ax
-        detected = self.statistic is not None
-        values = np.asarray(self.statistic if detected else self.output)
-        values = values[cpi, vector] if values.ndim == 4 else values[vector]
-        power = values if detected else np.abs(values) ** 2
-        order = np.argsort(self.doppler)
-        with np.errstate(divide="ignore"):
-            decibels = 10 * np.log10(power[order])
-        peak = np.max(decibels[np.isfinite(decibels)], initial=-np.inf)
-        step = self.doppler[order[1]] - self.doppler[order[0]] if len(order) > 1 else 1.0
-        extent = (
-            -0.5,
-            power.shape[1] - 0.5,
-            self.doppler[order[0]] - step / 2,
-            self.doppler[order[-1]] + step / 2,
-        )
-        image = ax.imshow(
-            decibels, aspect="auto", origin="lower", extent=extent, vmin=peak - 60, vmax=peak
-        )
-        here = (self.detections["steering_vector"] == vector) & (self.detections["cpi"] == cpi)
-        shown = self.detections[here]
-        ax.plot(shown["range_cell"], self.doppler[shown["doppler_bin"]], "o", mfc="none", color="r")
-        ax.set_xlabel("range cell")
-        ax.set_ylabel("Doppler")
-        ax.figure.colorbar(image, ax=ax, label="statistic, dB" if detected else "power, dB")
-        return ax
 
 
 def _loading(loading: float | str) -> tuple[float, bool]:
@@ -241,7 +83,7 @@ class Stap:
             raise ValueError(f"domain {domain!r}: expected pulse or doppler")
         if azimuth is not None and steering is not None:
             raise ValueError("azimuth and steering cannot be combined")
-        self._shape = _shape_of_cube(shape)
+        self._shape = shape_of_cube(shape)
         extent = core.CubeShape(*self._shape, domain == "doppler")
         parameters = core.StapParameters()
         assign(
@@ -531,13 +373,6 @@ def _prf(prf: float | None) -> float:
     return hertz
 
 
-def _shape_of_cube(shape: Sequence[int]) -> tuple[int, int, int]:
-    extents = tuple(int(extent) for extent in shape)
-    if len(extents) != 3:
-        raise ValueError(f"shape {extents}, expected (channels, pulses, range cells)")
-    return extents[0], extents[1], extents[2]
-
-
 def stap(
     cube: Any,
     *,
@@ -675,125 +510,3 @@ def stap(
         check_finite=check_finite,
     )
     return pipeline(cube, out=out)
-
-
-TRUTH_TYPE = np.dtype(
-    [
-        ("range_cell", np.int64),
-        ("doppler", np.float64),
-        ("azimuth_degrees", np.float64),
-        ("snr_db", np.float64),
-    ]
-)
-
-
-def simulate_clutter(
-    shape: Sequence[int],
-    *,
-    spacing: float = _SCENE.spacing,
-    cnr_db: float = _SCENE.cnr_db,
-    beta: float = _SCENE.beta,
-    motion_std: float = _SCENE.motion_std,
-    patches: int = _SCENE.patches,
-    jammers: Iterable[tuple[float, float]] = (),
-    targets: Iterable[tuple[int, float, float, float]] = (),
-    seed: int = _SCENE.seed,
-    threads: int | None = None,
-) -> tuple[npt.NDArray[np.complex64], npt.NDArray[np.void]]:
-    """Simulate the cube of a side-looking airborne radar, with known truth.
-
-    Parameters
-    ----------
-    shape : tuple of 3 ints
-        Channels, pulses, range cells.
-    spacing : float
-        Distance of the channels in wavelengths.
-    cnr_db : float
-        Clutter-to-noise ratio per element and pulse in dB; ``-inf`` for no clutter.
-    beta : float
-        Half-wavelengths flown per pulse over the spacing in half-wavelengths.
-    motion_std : float
-        Standard deviation of the clutter's spectrum in cycles per pulse.
-    patches : int
-        Scatterers of a range ring.
-    jammers : iterable of (azimuth in degrees, JNR in dB)
-        Barrage noise.
-    targets : iterable of (range cell, Doppler in cycles per pulse, azimuth in degrees, SNR in dB)
-        Point targets.
-    seed : int
-        The same seed gives the same cube for every number of threads.
-    threads : int, optional
-        CPU threads.
-
-    Returns
-    -------
-    cube : complex64 [channel, pulse, range]
-    truth : structured array
-        The targets.
-
-    Notes
-    -----
-    Ward 1994, sections 2.6 and 2.7.
-
-    Examples
-    --------
-    >>> import aperture
-    >>> cube, truth = aperture.simulate_clutter((4, 8, 50), targets=[(20, 0.2, 0.0, 10.0)])
-    >>> cube.shape, int(truth["range_cell"][0])
-    ((4, 8, 50), 20)
-    """
-    extents = _shape_of_cube(shape)
-    if min(extents) < 1:
-        raise ValueError(f"shape {extents}: expected positive extents")
-    scene = core.ClutterScene()
-    assign(
-        scene,
-        spacing=spacing,
-        cnr_db=cnr_db,
-        beta=beta,
-        motion_std=motion_std,
-        patches=patches,
-        seed=seed,
-    )
-    for azimuth, jnr_db in jammers:
-        scene.add_jammer(azimuth, jnr_db)
-    truth = np.array([tuple(target) for target in targets], TRUTH_TYPE)
-    for cell, doppler, azimuth, snr_db in truth.tolist():
-        if not 0 <= cell < extents[2]:
-            raise ValueError(f"targets: range cell {cell}, expected 0 to {extents[2] - 1}")
-        scene.add_target(cell, doppler, azimuth, snr_db)
-    cube = np.empty(extents, np.complex64)
-    core.simulate(scene, cube, threads_for(threads))
-    return cube, truth
-
-
-def perfect_suite_cube(size: str) -> tuple[npt.NDArray[np.complex64], dict[str, int]]:
-    """The white input of the PERFECT suite, and the suite's parameters.
-
-    Parameters
-    ----------
-    size : {"small", "medium", "large"}
-        Of the suite.
-
-    Returns
-    -------
-    cube : complex64 [channel, pulse, range]
-    parameters : dict
-        ``doppler_bins``, ``training_block`` and ``tdof``, arguments of :func:`stap`. The suite has
-        16 steering vectors, the default of :func:`stap`.
-
-    Notes
-    -----
-    PNNL & GTRI 2013; the same samples as the suite's generator.
-
-    Examples
-    --------
-    >>> import aperture
-    >>> cube, parameters = aperture.perfect_suite_cube("small")
-    >>> aperture.stap(cube, **parameters).output.shape
-    (16, 256, 512)
-    """
-    channels, pulses, cells, bins, block, taps, _ = core.perfect_size(size)
-    cube = np.empty((channels, pulses, cells), np.complex64)
-    core.perfect_cube(cube)
-    return cube, {"doppler_bins": bins, "training_block": block, "tdof": taps}

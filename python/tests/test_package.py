@@ -27,19 +27,20 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_import_loads_little() -> None:
-    """Beyond NumPy: 40 ms of processor time, and no other library."""
+    """Beyond NumPy: 40 ms where NumPy takes 80, of processor time, and no other library."""
     script = (
-        "import time, sys, numpy; before = set(sys.modules); start = time.process_time();"
-        "import aperture; print(time.process_time() - start);"
+        "import time, sys; start = time.process_time(); import numpy;"
+        "before = set(sys.modules); middle = time.process_time();"
+        "import aperture; print((time.process_time() - middle) / (middle - start));"
         "print(*(set(sys.modules) - before));"
         "print(*{line.split()[-1] for line in open('/proc/self/maps') if '.so' in line})"
     )
-    seconds = []
+    shares = []
     for _ in range(5):
         run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-        taken, modules, libraries = run.stdout.splitlines()
-        seconds.append(float(taken))
-    assert min(seconds) < 0.04
+        share, modules, libraries = run.stdout.splitlines()
+        shares.append(float(share))
+    assert min(shares) < 0.5
     assert not {"matplotlib", "torch", "jax", "h5py"} & set(modules.split())
     for unwanted in ("opencv", "hdf5", "fftw", "cublas", "nvrtc", "libcuda"):
         assert unwanted not in libraries
