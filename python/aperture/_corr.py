@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 from aperture import _arrays
 from aperture._arrays import Array
 from aperture._extension import core
-from aperture._parameters import assign
+from aperture._parameters import assign, whole_numbers
 from aperture._places import Place, place_of
 
 _DEFAULTS = core.CorrParameters()
@@ -221,12 +220,7 @@ def correlate(
 
 
 def _offsets(offsets: Any) -> tuple[int, int]:
-    try:
-        rows, columns = (operator.index(count) for count in offsets)
-    except TypeError:
-        raise TypeError(f"offsets {offsets!r}: expected two whole numbers") from None
-    except ValueError:
-        raise ValueError(f"offsets {offsets!r}: expected two whole numbers") from None
+    rows, columns = whole_numbers("offsets", offsets, 2, "two whole numbers")
     if not (0 < rows < 2**31 and 0 < columns < 2**31):
         raise ValueError(f"offsets {offsets!r}: expected at least 1 row and 1 column")
     return rows, columns

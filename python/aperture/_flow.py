@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from aperture import _arrays
 from aperture._extension import core
 from aperture._flow_parameters import assign_given
-from aperture._parameters import word
+from aperture._parameters import whole_numbers, word
 from aperture._places import Place, place_of
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
@@ -396,12 +395,7 @@ def flow(
 
 
 def _shape_of_image(shape: Sequence[int]) -> tuple[int, int]:
-    try:
-        rows, columns = (operator.index(extent) for extent in shape)
-    except TypeError:
-        raise TypeError(f"shape {shape!r}: expected (rows, columns)") from None
-    except ValueError:
-        raise ValueError(f"shape {shape!r}: expected (rows, columns)") from None
+    rows, columns = whole_numbers("shape", shape, 2, "(rows, columns)")
     if rows < 1 or columns < 1 or rows * columns > _MOST_PIXELS:
         raise ValueError(f"images of {(rows, columns)}, expected 1 to {_MOST_PIXELS} pixels")
     return rows, columns

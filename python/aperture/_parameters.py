@@ -32,12 +32,21 @@ def number(name: str, value: Any) -> float:
         raise TypeError(f"{name} {value!r}: expected a number") from None
 
 
+def whole_numbers(name: str, values: Any, count: int, meaning: str) -> tuple[int, ...]:
+    """So many whole numbers, which errors describe by their meaning."""
+    try:
+        numbers = tuple(operator.index(value) for value in values)
+    except TypeError:
+        raise TypeError(f"{name} {values!r}: expected {meaning}") from None
+    if len(numbers) != count:
+        raise ValueError(f"{name} {values!r}: expected {meaning}")
+    return numbers
+
+
 def shape_of_cube(shape: Sequence[int]) -> tuple[int, int, int]:
     """Channels, pulses and range cells."""
-    extents = tuple(int(extent) for extent in shape)
-    if len(extents) != 3:
-        raise ValueError(f"shape {extents}, expected (channels, pulses, range cells)")
-    return extents[0], extents[1], extents[2]
+    channels, pulses, cells = whole_numbers("shape", shape, 3, "(channels, pulses, range cells)")
+    return channels, pulses, cells
 
 
 def word(name: str, value: Any) -> str:

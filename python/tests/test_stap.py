@@ -300,6 +300,12 @@ def test_out_must_not_share_memory_with_the_cube() -> None:
         aperture.stap(samples, azimuth=[0.0], tdof=1, out=samples)
 
 
+@pytest.mark.parametrize("shape", [(4, 12.5, 128), 4, "abc", None])
+def test_shapes_that_are_none_are_refused(shape: Any) -> None:
+    with pytest.raises(TypeError, match="channels, pulses, range cells"):
+        aperture.Stap(shape)
+
+
 def test_cubes_of_other_shapes_are_refused(cube: Any) -> None:
     adapt = aperture.Stap(cube.shape)
     with pytest.raises(ValueError, match=r"shape \(4, 12, 127\), expected \(4, 12, 128\)"):

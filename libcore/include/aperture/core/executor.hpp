@@ -100,7 +100,8 @@ inline constexpr bool is_gpu = std::is_same_v<Executor, Gpu>;
 /// CUDA.
 std::uint64_t waits_for_gpu();
 
-/// On a GPU, makes the calling thread's current device what it was when this was created.
+/// Makes the calling thread's current device what it was when this was created. Defined in builds
+/// with CUDA.
 class CurrentDevice {
   public:
     CurrentDevice();
