@@ -88,11 +88,6 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
     ImageSource source(files, read_ahead<Executor>(cpu.threads()));
     EnsembleResults found;
     std::deque<LoadedImage> begun;  // outlives its readers
-    // Other threads use the cores to read while one computes surfaces from a GPU's sums.
-    core::Cpu one_thread(1);
-    const bool sums_only =
-        options.masks.empty() && options.parameters.estimator != corr::Estimator::pearson;
-    core::Cpu& of_surfaces = is_gpu<Executor> && sums_only ? one_thread : cpu;
     std::optional<corr::ImageCorrelator<Executor>> correlator;
     std::vector<RunTimes> times;
     std::optional<AllPairs<Executor>> pairs;
@@ -132,9 +127,8 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
         }
         if (!correlator) {
             console.phase("correlating");
-            correlator.emplace(executor, of_surfaces, options.parameters,
-                               loaded->image.planes.extent(), options.pair(),
-                               read_masks(options, loaded->shape()));
+            correlator.emplace(executor, options.parameters, loaded->image.planes.extent(),
+                               options.pair(), read_masks(executor, options, loaded->shape()));
             if (options.all_pairs) pairs.emplace(executor, cpu, correlator->problem(), all);
             if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
@@ -152,8 +146,8 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
     found.problem = correlator->problem();
     found.choice = correlator->choice();
     found.times = median_times(times);
-    const core::Array<double, 2>& counts = correlator->surfaces().counts;
-    found.counts = core::Array<double, 2>(counts.extent());
+    const core::Array<std::int64_t, 2>& counts = correlator->surfaces().counts;
+    found.counts = core::Array<std::int64_t, 2>(counts.extent());
     std::copy(counts.begin(), counts.end(), found.counts.begin());
     console.done();
     return found;

@@ -29,8 +29,8 @@ struct EnsembleResults {
     corr::Problem problem;
     std::optional<corr::MethodChoice> choice;
     corr::EnsembleStatistics statistics;
-    core::Array<double, 2> counts;    ///< overlapping pixels per image
-    std::vector<std::string> images;  ///< the images used
+    core::Array<std::int64_t, 2> counts;  ///< overlapping pixels per image
+    std::vector<std::string> images;      ///< the images used
     core::index_t skipped = 0;
     RunTimes times;      ///< medians per image, including the time to read
     double seconds = 0;  ///< from the first image to the last surface

@@ -67,9 +67,9 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, 
     console.done();
     check_outputs(options, options.inputs);
 
-    corr::ImageCorrelator<Executor> correlator(executor, cpu, options.parameters,
+    corr::ImageCorrelator<Executor> correlator(executor, options.parameters,
                                                a.image.planes.extent(), options.pair(),
-                                               read_masks(options, a.shape()));
+                                               read_masks(executor, options, a.shape()));
     const RunTimes times = repeat_runs(options.common.repeat, console, [&] {
         return run_times(correlator.run(a.image.planes, b ? b->image.planes : a.image.planes));
     });

@@ -42,13 +42,6 @@ void write_surface(media::ResultFile& file, const SurfaceOutput& output) {
     }
 }
 
-void write_counts(media::ResultFile& file, const core::Array<double, 2>& counts) {
-    core::Array<std::int64_t, 2> whole(counts.extent());
-    std::transform(counts.begin(), counts.end(), whole.begin(),
-                   [](double count) { return std::llround(count); });
-    file.write("/counts", std::as_const(whole).view(), surface_axes);
-}
-
 /// The range of values without (0, 0), where noise correlates with itself and would use up most of
 /// the scale. Long numbers are scaled by a power of a thousand, which the label names.
 media::ColourScale colour_scale(const SurfaceOutput& output, std::string label, double& factor) {
@@ -172,7 +165,7 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Cons
     media::ResultFile file(options.common.out);
     write_coordinates(file, output);
     write_surface(file, output);
-    write_counts(file, output.counts);
+    file.write("/counts", output.counts.view(), surface_axes);
     if (output.planes != nullptr) {
         file.write("/planes", output.planes->view(), {"plane", "dy", "dx"});
     }

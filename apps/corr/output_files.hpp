@@ -18,7 +18,7 @@ struct SurfaceOutput {
     const core::Array<double, 3>* planes;  ///< the surface of each plane; null for an ensemble
     const EnsembleResults* ensemble;       ///< otherwise null
     corr::SurfaceView surface;
-    const core::Array<double, 2>& counts;
+    const core::Array<std::int64_t, 2>& counts;
     corr::Lags lags;
     corr::SurfaceFindings findings;
     std::vector<corr::RadialPower> spectra;  ///< with --radial: of each image, or their mean

@@ -15,7 +15,7 @@ Lags Parameters::lags(Shape image, bool pair) const {
 }
 
 Problem problem_of(const Parameters& parameters, const core::Extents<3>& image, bool pair,
-                   const std::vector<core::Array<float, 2>>& masks) {
+                   const std::vector<core::Extents<2>>& masks) {
     Problem problem;
     problem.planes = parameters.planes ? plane_count(*parameters.planes) : image[0];
     problem.image = {image[1], image[2]};
@@ -29,8 +29,10 @@ Problem problem_of(const Parameters& parameters, const core::Extents<3>& image, 
     validate(problem);
     const std::size_t most = pair ? 2 : 1;
     core::expects(masks.size() <= most, masks.size(), " masks, expected at most ", most);
-    for (const core::Array<float, 2>& mask : masks) {
-        core::expects_shape("mask", mask.view(), {image[1], image[2]});
+    const core::Extents<2> of_image{image[1], image[2]};
+    for (const core::Extents<2>& mask : masks) {
+        core::expects(mask == of_image, "mask is ", core::extents_text(mask), ", must be ",
+                      core::extents_text(of_image));
     }
     return problem;
 }

@@ -9,6 +9,7 @@
 #include "libcorr/gpu/plane_groups.hpp"
 #include "libcorr/sum_formulas.hpp"
 #include "libsignal/gpu/planes.cuh"
+#include "libsignal/gpu/summed_area.cuh"
 
 namespace aperture::corr::gpu {
 
@@ -100,75 +101,24 @@ inline __global__ void __launch_bounds__(core::warp_size)
                       static_cast<float>(sqrt(rest_square(mean, mean_square, ground) + unsure))};
 }
 
-// Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
-// [plane][row][column] of rows + 1 x columns + 1 corners.
+/// Values for summed-area tables of planes minus their ground, where another image's ground
+/// multiplies them.
+struct AboveGround {
+    const PlaneGround* own;
+    const PlaneGround* other;
 
-__device__ __forceinline__ double area_sum(const Planes<double>& above, int plane, int top,
-                                           int bottom, int left, int right) {
-    return (above(plane, bottom, right) - above(plane, top, right)) -
-           (above(plane, bottom, left) - above(plane, top, left));
-}
-
-inline constexpr int area_warps = 4;
-inline constexpr int rows_of_block = 8 * area_warps;
-
-/// Prefix sums along rows, each stored right and below of its pixel. Skipped if `other`, the ground
-/// that would multiply them, is zero. A warp for a row at a time: 32 pixels a step by a scan. Grid:
-/// rows_of_block rows each, planes. 12 bytes moved a pixel.
-inline __global__ void __launch_bounds__(area_warps* core::warp_size)
-    sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
-                    Planes<double> areas) {
-    core::wait_for_previous_kernel();
-    const int plane = static_cast<int>(blockIdx.y);
-    if (other[plane].ground == 0) return;
-    const auto ground = static_cast<double>(own[plane].ground);
-    const int begin = static_cast<int>(blockIdx.x) * rows_of_block + core::warp_rank();
-    for (int y = begin; y < min(begin + rows_of_block, rows_of(image)); y += area_warps) {
-        const float* const from = row_of(image, plane, y);
-        double* const to = row_of(areas, plane, y + 1);
-        double before = 0;
-        for (int first = 0; first < columns_of(image); first += core::warp_size) {
-            const int x = first + core::lane_rank();
-            double sum = x < columns_of(image) ? static_cast<double>(from[x]) - ground : 0.0;
-            APERTURE_UNROLL
-            for (int distance = 1; distance < core::warp_size; distance *= 2) {
-                const double left = __shfl_up_sync(core::full_warp, sum, distance);
-                if (core::lane_rank() >= distance) sum += left;
-            }
-            sum += before;
-            if (x < columns_of(image)) to[x + 1] = sum;
-            before = core::broadcast(sum, core::warp_size - 1);
-        }
+    __device__ __forceinline__ bool wanted(int plane) const { return other[plane].ground != 0; }
+    __device__ __forceinline__ double operator()(int plane, float value) const {
+        return static_cast<double>(value) - static_cast<double>(own[plane].ground);
     }
-}
-
-inline constexpr int area_columns = 64;
-
-/// Prefix sums of these down the columns, and zeros in the first row and column. A thread for a
-/// column. Grid: columns, planes. 16 bytes moved a pixel.
-inline __global__ void __launch_bounds__(area_columns)
-    sum_columns_kernel(const PlaneGround* other, Planes<double> areas) {
-    core::wait_for_previous_kernel();
-    const int plane = static_cast<int>(blockIdx.y);
-    const int x = static_cast<int>(blockIdx.x) * area_columns + static_cast<int>(threadIdx.x);
-    if (other[plane].ground == 0 || x >= columns_of(areas)) return;
-    double* const column = row_of(areas, plane, 0) + x;
-    double sum = 0;
-    column[0] = 0;
-    APERTURE_UNROLL_BY(8)
-    for (int y = 1; y < rows_of(areas); ++y) {
-        double& entry = column[y * areas.stride[1]];
-        if (x > 0) sum += entry;
-        entry = sum;
-    }
-}
+};
 
 /// Contribution of grounds to sums of products: with A = A' + g and B = B' + h, sum A B is sum A'
 /// B' + g sum B' + h sum A' + N g h over the N pixels that overlap. One call adds the other image's
 /// grounds times the sums over one image without its own: for A, which displacements lead to, for
 /// B, or for both if they are one image. The last term is added with A's.
 struct GroundTerm {
-    Planes<double> areas;
+    Planes<const double> areas;
     bool of_a;
     bool of_b;
     int planes;       ///< of an image
@@ -200,8 +150,8 @@ inline __global__ void __launch_bounds__(ground_entries)
         const int rows = rows_of(term.areas) - 1 - abs(dy);
         const int columns = columns_of(term.areas) - 1 - abs(dx);
         const auto sum_from = [&](int top, int left) {
-            return area_sum(term.areas, plane, max(top, 0), max(top, 0) + rows, max(left, 0),
-                            max(left, 0) + columns);
+            return signal::gpu::area_sum(term.areas, plane, max(top, 0), max(top, 0) + rows,
+                                         max(left, 0), max(left, 0) + columns);
         };
         double sum = 0;
         if (term.of_a) {
@@ -277,22 +227,16 @@ class GroundSums {
                               static_cast<int>(lags.first_column()),
                               static_cast<int>(lags.extent().rows),
                               static_cast<int>(lags.extent().columns)};
-        const auto launch = [&](auto kernel, int elements, int block_elements, int threads,
-                                int count, const auto&... arguments) {
-            core::launch(executor_, kernel,
-                         core::LaunchConfig(dim3(signal::gpu::tiles_over(elements, block_elements),
-                                                 static_cast<unsigned>(count)),
-                                            dim3(static_cast<unsigned>(threads)))
-                             .early(),
-                         arguments...);
-        };
         const int count = images * term.planes;
-        launch(&sum_rows_kernel, rows_of(own.planes), rows_of_block, area_warps * core::warp_size,
-               count, own.planes, own.grounds, other, areas);
-        launch(&sum_columns_kernel, columns_of(areas), area_columns, area_columns, count, other,
-               areas);
-        launch(&add_ground_kernel, term.lag_rows * term.lag_columns, ground_entries, ground_entries,
-               images, term, own.grounds, other, sums);
+        signal::gpu::sum_areas(executor_, count, own.planes, AboveGround{own.grounds, other},
+                               areas);
+        const int entries = term.lag_rows * term.lag_columns;
+        core::launch(executor_, &add_ground_kernel,
+                     core::LaunchConfig(dim3(signal::gpu::tiles_over(entries, ground_entries),
+                                             static_cast<unsigned>(images)),
+                                        dim3(ground_entries))
+                         .early(),
+                     term, own.grounds, other, sums);
     }
 
     Executor& executor_;

@@ -127,7 +127,7 @@ def expects_rank(name: str, array: Array, ranks: dict[int, str]) -> None:
     """Raise ValueError unless the array's rank is among ``ranks``, which say what it means."""
     if array.ndim not in ranks:
         wanted = " or ".join(ranks.values())
-        raise ValueError(f"{name}: shape {array.shape}, expected {wanted}")
+        raise ValueError(f"{name}: shape {tuple(array.shape)}, expected {wanted}")
 
 
 def expects_shape(name: str, array: Array, shape: tuple[int, ...]) -> Array:

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._arrays import Array
@@ -34,7 +37,6 @@ class CorrelationLengths(NamedTuple):
     y: float | None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Correlation:
     """What :func:`correlate` computed.
 
@@ -47,7 +49,8 @@ class Correlation:
     overlap : int64 [dy, dx]
         Number of pixels that overlap at each displacement.
     dy, dx : int64
-        The displacements of rows and columns of the surface, in pixels; down and right.
+        The displacements of rows and columns of the surface, in pixels; down and right. In host
+        memory.
     peak : Peak or None
         The strongest local maximum, interpolated between pixels by parabolas; of an image with
         itself the strongest one but that at (0, 0).
@@ -59,6 +62,8 @@ class Correlation:
         then lie beyond.
     method : {"direct", "fft"}
         How sums of products were computed.
+
+    On a GPU, the first access to ``peak``, ``lengths`` or ``on_border`` waits for it.
     """
 
     surface: Any
@@ -66,10 +71,33 @@ class Correlation:
     overlap: Any
     dy: Any
     dx: Any
-    peak: Peak | None
-    lengths: CorrelationLengths
-    on_border: Peak | None
     method: str
+
+    def __init__(self, find: Callable[[], _Findings], **arrays: Any) -> None:
+        self.__dict__.update(arrays)
+        self._find: Callable[[], _Findings] | None = find
+        self._found = _Findings(None, CorrelationLengths(None, None), None)
+
+    def _evaluate(self) -> _Findings:
+        if self._find is not None:
+            self._found, self._find = self._find(), None
+        return self._found
+
+    @property
+    def peak(self) -> Peak | None:
+        return self._evaluate().peak
+
+    @property
+    def lengths(self) -> CorrelationLengths:
+        return self._evaluate().lengths
+
+    @property
+    def on_border(self) -> Peak | None:
+        return self._evaluate().on_border
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._evaluate()
+        return self.__dict__.copy()
 
     def __repr__(self) -> str:
         peak = "no peak"
@@ -77,6 +105,14 @@ class Correlation:
             peak = f"peak {self.peak.value:.4g} at dy {self.peak.dy:.2f}, dx {self.peak.dx:.2f}"
         shape = tuple(self.surface.shape)
         return f"<Correlation {shape} of {len(self.planes)} planes, {self.method}: {peak}>"
+
+
+class _Findings(NamedTuple):
+    """What a surface says."""
+
+    peak: Peak | None
+    lengths: CorrelationLengths
+    on_border: Peak | None
 
 
 def correlate(
@@ -182,41 +218,52 @@ def correlate(
     if offsets is not None:
         parameters.set_offsets(*_offsets(offsets))
     stored = planes is None
-    check = check_finite is None or bool(check_finite)
-    first = _image("a", a, place, stored, check)
-    second = None if b is None else _image("b", b, place, stored, check)
+    pair = b is not None
+    first = _image("a", a, place, stored, check_finite)
+    second = _image("b", b, place, stored, check_finite) if pair else None
+    extent = tuple(first.shape) if stored else (3 if first.ndim == 3 else 1, *first.shape[:2])
     if second is not None:
-        begin = 0 if stored else 1
-        if second.shape[begin:] != first.shape[begin:]:
+        rank = 3 if stored else 2
+        if tuple(second.shape[:rank]) != tuple(first.shape[:rank]):
             of_a, of_b = _arrays.shape_of("a", a), _arrays.shape_of("b", b)
             raise ValueError(f"b: shape {of_b}, of a {of_a}")
-    masks = _masks(mask, place, second is not None)
-    work = place.core.ImageCorrelation(
-        parameters, first.shape, second is not None, *masks, place.where
-    )
-    extent = work.shape
-    surface, contributions = np.empty(extent[1:]), np.empty(extent)
-    overlap = np.empty(extent[1:], np.int64)
-    x, y, peak, on_border = work.run(
-        place.stream(work), first, second, surface, contributions, overlap
-    )
-    if on_border is not None:
-        _warn(Peak(*on_border), signed is False)
+    masks = _masks(mask, place, pair)
+    work = place.core.ImageCorrelation(place.where)
+    stream = place.stream(work)
+
+    def handle(there: Any) -> Any:
+        return None if there is None else place.handle(there, work)
+
+    work.prepare(stream, parameters, extent, pair, *(handle(chosen) for chosen in masks))
+    shape = work.shape
+    surface = place.new(shape[1:], np.float64)
+    contributions = place.new(shape, np.float64)
+    overlap = place.new(shape[1:], np.int64)
+    results = [surface, contributions, overlap]
+    work.run(stream, handle(first), handle(second), *(handle(result) for result in results))
+    surface, contributions, overlap = (place.result(result, work) for result in results)
+    lags = work.lags
+
+    def find() -> _Findings:
+        host = np.ascontiguousarray(place.host(surface), np.float64)
+        x, y, *peaks = core.find_in_surface(host, lags, estimator, pair)
+        peak, on_border = (None if row is None else Peak(*row) for row in peaks)
+        return _Findings(peak, CorrelationLengths(x, y), on_border)
+
     back = _arrays.returner(a)
-    dy, dx = (
-        np.arange(start, start + count) for start, count in zip(work.first, extent[1:], strict=True)
-    )
-    return Correlation(
-        surface=back(surface),
-        planes=back(contributions),
-        overlap=back(overlap),
-        dy=back(dy),
-        dx=back(dx),
-        peak=None if peak is None else Peak(*peak),
-        lengths=CorrelationLengths(x, y),
-        on_border=None if on_border is None else Peak(*on_border),
+    found = Correlation(
+        find,
+        surface=surface,
+        planes=contributions,
+        overlap=overlap,
+        dy=back(np.arange(lags.first_row, lags.first_row + shape[1])),
+        dx=back(np.arange(lags.first_column, lags.first_column + shape[2])),
         method=work.method,
     )
+    # A GPU's caller, who is not to wait here, asks for `on_border`.
+    if not _arrays.on_gpu(a) and found.on_border is not None:
+        _warn(found.on_border, signed is False)
+    return found
 
 
 def _offsets(offsets: Any) -> tuple[int, int]:
@@ -226,32 +273,21 @@ def _offsets(offsets: Any) -> tuple[int, int]:
     return rows, columns
 
 
-def _on_host(name: str, array: Any, place: Place) -> Array:
-    """The NumPy array of an argument, which a GPU's place copies to the host."""
-    if place.core is not core and _arrays.on_gpu(array):
-        array = place.host(array)
-    return _arrays.host_array(name, array)
+def _image(name: str, array: Any, place: Place, stored: bool, check: bool | None) -> Any:
+    """An image as float32 [row, column] or [row, column, 3], or planes, there."""
+    ranks = {2: "[row, column]", 3: "[row, column, 3]"}
+    pixels = _expects_rank(name, array, {3: "[plane, row, column]"} if stored else ranks)
+    if not stored and pixels.ndim == 3 and pixels.shape[2] != 3:
+        raise ValueError(f"{name}: shape {tuple(pixels.shape)}, expected [row, column, 3]")
+    if not stored and str(pixels.dtype).endswith("uint16"):
+        if _arrays.on_gpu(pixels):
+            pixels = place.input(name, pixels, np.float64)
+        with place.current():
+            pixels = pixels / 257.0
+    return place.input(name, pixels, np.float32, check)
 
 
-def _image(name: str, array: Any, place: Place, stored: bool, check: bool) -> Array:
-    """An image as float32 [channel or plane, row, column]."""
-    host = _on_host(name, array, place)
-    if stored:
-        _arrays.expects_rank(name, host, {3: "[plane, row, column]"})
-    else:
-        _arrays.expects_rank(name, host, {2: "[row, column]", 3: "[row, column, 3]"})
-        if host.ndim == 3 and host.shape[2] != 3:
-            raise ValueError(f"{name}: shape {host.shape}, expected [row, column, 3]")
-        if host.dtype.kind == "u" and host.dtype.itemsize == 2:
-            host = host / 257.0
-        host = np.moveaxis(host, -1, 0) if host.ndim == 3 else host[None]
-    image = np.ascontiguousarray(_arrays.converted(name, host, np.float32))
-    if check:
-        _arrays.expects_finite(name, image, 0)
-    return image
-
-
-def _masks(mask: Any, place: Place, pair: bool) -> tuple[Array | None, Array | None]:
+def _masks(mask: Any, place: Place, pair: bool) -> tuple[Any, Any]:
     if mask is None:
         return None, None
     if not isinstance(mask, tuple):
@@ -261,12 +297,26 @@ def _masks(mask: Any, place: Place, pair: bool) -> tuple[Array | None, Array | N
     return _mask("mask of a", mask[0], place), _mask("mask of b", mask[1], place)
 
 
-def _mask(name: str, mask: Any, place: Place) -> Array:
-    """A mask as float32 [row, column], 1 where pixels count."""
-    host = _on_host(name, mask, place)
-    _arrays.expects_rank(name, host, {2: "[row, column]", 3: "[row, column, channel]"})
-    pixels = host if host.ndim == 3 else host[..., None]
-    return np.asarray(np.any(pixels != 0, axis=2), np.float32)
+def _mask(name: str, mask: Any, place: Place) -> Any:
+    """A mask as float32 [row, column], nonzero where pixels count, there."""
+    pixels = _expects_rank(name, mask, {2: "[row, column]", 3: "[row, column, channel]"})
+    if 0 in pixels.shape:
+        raise ValueError(f"{name}: shape {tuple(pixels.shape)} is empty")
+    with place.current():
+        chosen = pixels != 0
+        if chosen.ndim == 3:
+            channels = (chosen[..., channel] for channel in range(chosen.shape[2]))
+            chosen = functools.reduce(operator.or_, channels)
+        chosen = chosen * 1
+    return place.input(name, chosen, np.float32)
+
+
+def _expects_rank(name: str, array: Any, ranks: dict[int, str]) -> Any:
+    """An argument on a GPU, or the NumPy array of one in host memory, if it has one of the
+    ranks."""
+    pixels = array if _arrays.on_gpu(array) else _arrays.host_array(name, array)
+    _arrays.expects_rank(name, pixels, ranks)
+    return pixels
 
 
 def _warn(peak: Peak, one_sign: bool) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,9 @@ class _CudaPlace:
     def result(self, there: Any, worker: Any) -> Any:
         return there
 
+    def current(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
 
 def _dtype_name(array: Any) -> str:
     return str(array.dtype).rpartition(".")[2]
@@ -136,12 +140,15 @@ class CupyPlace(_CudaPlace):
         super().__init__(gpu)
         self._cupy = sys.modules["cupy"]
 
+    def current(self) -> AbstractContextManager[Any]:
+        return self._cupy.cuda.Device(self.where)
+
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
         dtype = np.dtype(dtype)
         self._expects_here(name, array)
-        with self._cupy.cuda.Device(self.where):
+        with self.current():
             if array.dtype != dtype:
                 _expects_kind(name, array.dtype.kind, dtype, array.dtype)
                 array = array.astype(dtype, order="C")
@@ -153,7 +160,7 @@ class CupyPlace(_CudaPlace):
         return array
 
     def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
-        with self._cupy.cuda.Device(self.where):
+        with self.current():
             return self._cupy.empty(shape, dtype)
 
     def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
@@ -164,11 +171,11 @@ class CupyPlace(_CudaPlace):
         return out
 
     def stream(self, worker: Any) -> int:
-        with self._cupy.cuda.Device(self.where):
+        with self.current():
             return int(self._cupy.cuda.get_current_stream().ptr)
 
     def host(self, array: Any) -> npt.NDArray[Any]:
-        with self._cupy.cuda.Device(self.where):
+        with self.current():
             return np.asarray(self._cupy.asnumpy(array))
 
 
@@ -307,6 +314,9 @@ class StagedPlace:
 
     def host(self, array: Any) -> npt.NDArray[Any]:
         return _arrays.host_array("result", array)
+
+    def current(self) -> AbstractContextManager[Any]:
+        return nullcontext()
 
 
 def gpu_of(name: str, array: Any) -> int | None:

@@ -9,6 +9,7 @@ that the module's functions can use; with several problems in one call, ``there[
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -56,6 +57,9 @@ class Place(Protocol):
     def host(self, array: Any) -> npt.NDArray[Any]:
         """A result in host memory. Waits for it."""
 
+    def current(self) -> AbstractContextManager[Any]:
+        """Where arithmetic of the caller's library on the caller's arrays computes."""
+
 
 class HostPlace:
     """Host memory and the CPU's cores."""
@@ -94,6 +98,9 @@ class HostPlace:
 
     def host(self, array: Any) -> npt.NDArray[Any]:
         return _arrays.host_array("result", array)
+
+    def current(self) -> AbstractContextManager[Any]:
+        return nullcontext()
 
 
 def place_of(like: Any, device: str, threads: int | None) -> Place:

@@ -1,59 +1,54 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "aperture/corr/image_correlator.hpp"
 #include "aperture/corr/statistics.hpp"
 #include "aperture/corr/words.hpp"
+#include "aperture/signal/copy_planes.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
+#include "python/src/pixels.hpp"
 #include "python/src/words.hpp"
 #include "python/src/worker.hpp"
 
 namespace aperture::python {
 namespace {
 
-using core::Host;
-using Image = ArrayIn<const float, 3, Host>;
-using Mask = ArrayIn<const float, 2, Host>;
-using PeakRow = std::tuple<double, double, double>;  ///< dy, dx, value
+/// Images are [row][column] or [row][column][channel], or their planes [plane][row][column].
+using Image = nb::ndarray<const float, DeviceOf<Space>::type>;
+using Mask = ArrayIn<const float, 2, Space>;
 
-std::optional<PeakRow> row_of(const std::optional<corr::Peak>& peak) {
-    if (!peak) return std::nullopt;
-    return PeakRow(peak->dy, peak->dx, peak->value);
-}
-
-/// Correlates images of one shape on an executor. Images and results are in host memory.
+/// Correlates images of one shape on the module's executor.
 template <class Worker>
 class ImageCorrelation {
     using Executor = typename Worker::Executor;
 
   public:
-    /// `extent`: channels, rows, columns. `where`: the number of threads, or of the GPU.
-    ImageCorrelation(const corr::Parameters& parameters,
-                     const std::tuple<index_t, index_t, index_t>& extent, bool pair,
-                     const std::optional<Mask>& mask_a, const std::optional<Mask>& mask_b,
-                     int where)
-        : worker_(where), estimator_(parameters.estimator), pair_(pair) {
+    /// `where`: the number of threads, or of the GPU.
+    explicit ImageCorrelation(int where) : worker_(where) {}
+
+    /// `extent`: channels or planes, rows, columns.
+    void prepare(std::uintptr_t stream, const corr::Parameters& parameters,
+                 const std::tuple<index_t, index_t, index_t>& extent, bool pair,
+                 const std::optional<Mask>& mask_a, const std::optional<Mask>& mask_b) {
         const auto [channels, rows, columns] = extent;
         const core::Extents<3> image{channels, rows, columns};
-        std::vector<core::Array<float, 2>> masks;
-        for (const std::optional<Mask>& mask : {mask_a, mask_b}) {
-            if (mask) masks.push_back(copy_of(view_of<const float, 2>(*mask)));
-        }
-        worker_.run(0, [&] {
-            correlator_.emplace(worker_.executor(), cpu(), parameters, image, pair,
-                                std::move(masks));
+        stored_planes_ = !parameters.planes;
+        worker_.run(stream, [&] {
+            std::vector<core::Array<float, 2, Space>> masks;
+            for (const std::optional<Mask>& mask : {mask_a, mask_b}) {
+                if (mask) masks.push_back(copy_of(view_of<const float, 2, Space>(*mask)));
+            }
+            correlator_.emplace(worker_.executor(), parameters, image, pair, std::move(masks));
         });
     }
 
@@ -62,81 +57,62 @@ class ImageCorrelation {
         const corr::Shape extent = correlator_->problem().lags.extent();
         return {correlator_->problem().planes, extent.rows, extent.columns};
     }
-    /// The displacement of the first entry, dy and dx.
-    std::pair<index_t, index_t> first() const {
-        const corr::Lags& lags = correlator_->problem().lags;
-        return {lags.first_row(), lags.first_column()};
-    }
+    corr::Lags lags() const { return correlator_->problem().lags; }
     std::string method() const {
         return core::choice_name(corr::method_choices,
                                  std::optional(correlator_->problem().method));
     }
 
-    /// Correlates `a` with itself or with `b`. Returns correlation lengths in x and y, the
-    /// strongest peak, and the largest value if it is on the border.
-    std::tuple<std::optional<double>, std::optional<double>, std::optional<PeakRow>,
-               std::optional<PeakRow>>
-    run(std::uintptr_t stream, const Image& a, const std::optional<Image>& b,
-        const ArrayIn<double, 2, Host>& surface, const ArrayIn<double, 3, Host>& planes,
-        const ArrayIn<std::int64_t, 2, Host>& overlap) {
-        const auto of_a = view_of<const float, 3>(a);
-        const auto of_b = b ? view_of<const float, 3>(*b) : of_a;
-        const auto to_surface = view_of<double, 2>(surface);
-        const auto to_planes = view_of<double, 3>(planes);
-        const auto to_overlap = view_of<std::int64_t, 2>(overlap);
-        const corr::SurfaceFindings found = worker_.run(stream, [&] {
-            correlator_->run(of_a, of_b);
-            const corr::Surfaces& surfaces = correlator_->surfaces();
-            const auto same = [](double value) { return value; };
-            store("surface", surfaces.surface, to_surface, same);
-            store("planes", surfaces.planes, to_planes, same);
-            store("overlap", surfaces.counts, to_overlap,
-                  [](double count) { return std::int64_t{std::llround(count)}; });
-            return corr::find_out(surfaces.surface, correlator_->problem().lags, estimator_, pair_);
+    /// Correlates `a` with itself or with `b`.
+    void run(std::uintptr_t stream, const Image& a, const std::optional<Image>& b,
+             const ArrayIn<double, 2, Space>& surface, const ArrayIn<double, 3, Space>& planes,
+             const ArrayIn<std::int64_t, 2, Space>& overlap) {
+        const corr::SurfaceViews<Space> results{view_of<double, 2, Space>(surface),
+                                                view_of<double, 3, Space>(planes),
+                                                view_of<std::int64_t, 2, Space>(overlap)};
+        worker_.run(stream, [&] {
+            const corr::PlanesView<Space> of_a = load(a, images_[0]);
+            correlator_->correlate(of_a, b ? load(*b, images_[1]) : of_a, results);
         });
-        return {found.lengths.x, found.lengths.y, row_of(found.peak), row_of(found.on_border)};
     }
     Worker& worker() { return worker_; }
 
   private:
-    static core::Array<float, 2> copy_of(const core::View<const float, 2, Host>& mask) {
-        core::Array<float, 2> copy(mask.extent);
-        for (index_t y = 0; y < mask.extent[0]; ++y)
-            for (index_t x = 0; x < mask.extent[1]; ++x) copy(y, x) = mask(y, x);
+    core::Array<float, 2, Space> copy_of(const core::View<const float, 2, Space>& mask) {
+        core::Array<float, 2, Space> copy(mask.extent);
+        const auto [rows, columns] = mask.extent;
+        signal::copy_planes(worker_.executor(),
+                            core::View<const float, 3, Space>(mask.data, {1, rows, columns},
+                                                              {0, mask.stride[0], mask.stride[1]}),
+                            core::View<float, 3, Space>(copy.data(), {1, rows, columns}));
         return copy;
     }
-    template <class To, int Rank, class Convert>
-    static void store(const char* name, const core::Array<double, Rank>& from,
-                      const core::View<To, Rank, Host>& to, const Convert& convert) {
-        core::expects_shape(name, to, from.extent(), core::Strides::dense);
-        std::transform(from.begin(), from.end(), to.data, convert);
+    /// The image as the correlator accepts it; channels become planes in `copy`.
+    corr::PlanesView<Space> load(const Image& image, core::Array<float, 3, Space>& copy) {
+        core::expects(image.ndim() == 3 || !stored_planes_, "planes of rank ", image.ndim());
+        if (stored_planes_) return view_of<const float, 3, Space>(Planes(image));
+        const auto pixels = planes_in<const float>(image);
+        copy.reshape(pixels.extent);
+        signal::copy_planes(worker_.executor(), pixels, copy.view());
+        return std::as_const(copy).view();
     }
-    /// What computes surfaces from sums.
-    core::Cpu& cpu() {
-        if constexpr (core::is_gpu<Executor>) {
-            return beside_gpu_;
-        } else {
-            return worker_.executor();
-        }
-    }
+    using Planes = ArrayIn<const float, 3, Space>;
 
     Worker worker_;
-    core::Cpu beside_gpu_;
-    corr::Estimator estimator_;
-    bool pair_;
+    bool stored_planes_ = false;
     std::optional<corr::ImageCorrelator<Executor>> correlator_;
+    core::Array<float, 3, Space> images_[2];
 };
 
 void bind_correlation(nb::module_& module) {
     using Correlation = ImageCorrelation<Worker>;
     const auto array = [] { return nb::arg().noconvert(); };
     nb::class_<Correlation> bound(module, "ImageCorrelation");
-    bound
-        .def(nb::init<const corr::Parameters&, const std::tuple<index_t, index_t, index_t>&, bool,
-                      const std::optional<Mask>&, const std::optional<Mask>&, int>(),
-             nb::arg(), nb::arg(), nb::arg(), array().none(), array().none(), nb::arg())
+    bound.def(nb::init<int>())
+        .def("prepare", &Correlation::prepare, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             array().none(), array().none())
         .def_prop_ro("shape", &Correlation::shape)
-        .def_prop_ro("first", &Correlation::first)
+        .def_prop_ro("lags", &Correlation::lags)
         .def_prop_ro("method", &Correlation::method)
         .def("run", &Correlation::run, nb::arg(), array(), array().none(), array(), array(),
              array());
@@ -144,6 +120,36 @@ void bind_correlation(nb::module_& module) {
 }
 
 #if !APERTURE_PYTHON_GPU
+using PeakRow = std::tuple<double, double, double>;  ///< dy, dx, value
+
+std::optional<PeakRow> row_of(const std::optional<corr::Peak>& peak) {
+    if (!peak) return std::nullopt;
+    return PeakRow(peak->dy, peak->dx, peak->value);
+}
+
+/// Lags, and what a surface of them says: correlation lengths in x and y, the strongest peak, and
+/// the largest value if it is on the border.
+void bind_findings(nb::module_& module) {
+    nb::class_<corr::Lags>(module, "Lags")
+        .def(nb::init<index_t, index_t, bool>())
+        .def_ro("rows", &corr::Lags::rows)
+        .def_ro("columns", &corr::Lags::columns)
+        .def_ro("both_signs", &corr::Lags::both_signs)
+        .def_prop_ro("first_row", &corr::Lags::first_row)
+        .def_prop_ro("first_column", &corr::Lags::first_column);
+    module.def(
+        "find_in_surface",
+        [](const ArrayIn<const double, 2, core::Host>& surface, const corr::Lags& lags,
+           const std::string& estimator, bool pair) {
+            const corr::SurfaceFindings found = corr::find_out(
+                view_of<const double, 2>(surface), lags,
+                core::parse_choice("estimator", corr::estimator_choices, estimator), pair);
+            return std::tuple(found.lengths.x, found.lengths.y, row_of(found.peak),
+                              row_of(found.on_border));
+        },
+        nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg());
+}
+
 void bind_parameters(nb::module_& module) {
     using corr::Parameters;
     nb::class_<Parameters> bound(module, "CorrParameters");
@@ -191,6 +197,7 @@ void bind_parameters(nb::module_& module) {
 void bind_corr(nb::module_& module) {
 #if !APERTURE_PYTHON_GPU
     bind_parameters(module);
+    bind_findings(module);
 #endif
     bind_correlation(module);
 }

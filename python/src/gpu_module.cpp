@@ -64,6 +64,7 @@ class DeviceMemory {
         if (type == "float32") return nb::dtype<float>();
         if (type == "float64") return nb::dtype<double>();
         if (type == "int32") return nb::dtype<std::int32_t>();
+        if (type == "int64") return nb::dtype<std::int64_t>();
         if (type == "uint8") return nb::dtype<std::uint8_t>();
         if (type == "uint16") return nb::dtype<std::uint16_t>();
         throw core::InvalidArgument("no arrays of " + type);

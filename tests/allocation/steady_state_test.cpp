@@ -140,39 +140,30 @@ struct Surfaces {
     Array<float, 3> a{{2, 45, 67}};
     Array<float, 3> b{{2, 45, 67}};
     Array<float, 2> mask{{45, 67}};
-    corr::Lags lags{20, 30, true};
-    corr::Correlator<core::Cpu> of_each;
-    corr::Correlator<core::Cpu> of_all;
-    corr::SurfaceEstimator estimator;
-    corr::SurfaceEstimator summed;
+    corr::Problem of_each;
+    corr::Problem of_all;
+    corr::SurfaceEstimator<core::Cpu> estimator;
+    corr::SurfaceEstimator<core::Cpu> summed;
     corr::Surfaces surfaces;
     corr::Surfaces summed_surfaces;
-    corr::SurfaceEstimator::Correlate correlate;
-    corr::SurfaceEstimator::Correlate correlate_all;
 
     Surfaces(core::Cpu& cpu, corr::Method method)
-        : of_each(cpu, {2, {45, 67}, lags, method, true}),
-          of_all(cpu, {2, {45, 67}, lags, method, false}),
-          estimator(cpu, corr::Estimator::pearson, lags),
-          summed(cpu, corr::Estimator::pearson, lags, false) {
+        : of_each{2, {45, 67}, {20, 30, true}, method, true},
+          of_all{2, {45, 67}, {20, 30, true}, method, false},
+          estimator(cpu, of_each, corr::Estimator::pearson),
+          summed(cpu, of_all, corr::Estimator::pearson) {
         fill_normal(a, 1);
         fill_normal(b, 2);
         std::fill(mask.begin(), mask.end(), 1.0F);
         mask(3, 4) = 0;
-        correlate = [this](corr::Factor x, corr::Factor y, core::View<double, 3, Host> sums) {
-            of_each.run(estimator.planes(x), estimator.planes(y), sums);
-        };
-        correlate_all = [this](corr::Factor x, corr::Factor y, core::View<double, 3, Host> sums) {
-            of_all.run(summed.planes(x), summed.planes(y), sums);
-        };
+        surfaces.reshape(of_each);
+        summed_surfaces.reshape(of_all);
     }
     void run(int) {
-        estimator.run(a, b, correlate, surfaces);
-        estimator.run(a, a, correlate, surfaces);
-        estimator.run(a, b, mask, mask, correlate, surfaces);
-        summed.run(a, b, correlate_all, summed_surfaces);
-        of_all.run(a, b, summed.prepare(2, {45, 67}, summed_surfaces));
-        summed.finish(a, b, summed_surfaces);
+        estimator.run(a, b, surfaces.views());
+        estimator.run(a, a, surfaces.views());
+        estimator.run(a, b, mask, mask, surfaces.views());
+        summed.run(a, b, summed_surfaces.views());
     }
 };
 

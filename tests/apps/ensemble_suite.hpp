@@ -72,8 +72,8 @@ void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptio
     for (const auto& file : images.good) {
         LoadedImage loaded{file, media::read_image(file), {}, 0};
         if (!correlator) {
-            correlator.emplace(executor, cpu, options.parameters, loaded.image.planes.extent(),
-                               false, read_masks(options, loaded.shape()));
+            correlator.emplace(executor, options.parameters, loaded.image.planes.extent(), false,
+                               read_masks(executor, options, loaded.shape()));
         }
         if (!spectrum) spectrum.emplace(cpu, loaded.shape());
         correlator->run(loaded.image.planes);

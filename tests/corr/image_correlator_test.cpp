@@ -73,20 +73,14 @@ Surfaces surfaces_by_parts(Cpu& cpu, const Parameters& parameters, const Problem
     };
     const Planes of_a = planes_of(a, masks.empty() ? nullptr : &masks.front());
     const Planes of_b = planes_of(b, masks.empty() ? nullptr : &masks.back());
-    Correlator<Cpu> correlator(cpu, problem);
-    SurfaceEstimator estimator(cpu, parameters.estimator, problem.lags, problem.each_plane);
-    const auto correlate = [&](Factor x, Factor y, core::View<double, 3, core::Host> sums) {
-        correlator.run(estimator.planes(x), estimator.planes(y), sums);
-    };
+    SurfaceEstimator<Cpu> estimator(cpu, problem, parameters.estimator);
     Surfaces surfaces;
+    surfaces.reshape(problem);
     const PlanesView<core::Host> other = pair ? of_b.view() : of_a.view();
-    if (!masks.empty()) {
-        estimator.run(of_a, other, masks.front(), masks.back(), correlate, surfaces);
-    } else if (parameters.estimator == Estimator::pearson) {
-        estimator.run(of_a, other, correlate, surfaces);
+    if (masks.empty()) {
+        estimator.run(of_a, other, surfaces.views());
     } else {
-        correlator.run(of_a, other, estimator.prepare(problem.planes, shape, surfaces));
-        estimator.finish(problem.planes, surfaces);
+        estimator.run(of_a, other, masks.front(), masks.back(), surfaces.views());
     }
     return surfaces;
 }
@@ -121,14 +115,18 @@ TEST_P(ImageCorrelators, AreTheirParts) {
         for (const Parameters& parameters : all_parameters()) {
             SCOPED_TRACE(testing::Message() << pair << static_cast<int>(parameters.estimator)
                                             << parameters.planes.has_value());
-            ImageCorrelator<Cpu> correlator(cpu, cpu, parameters, a.extent(), pair,
+            ImageCorrelator<Cpu> correlator(cpu, parameters, a.extent(), pair,
                                             masks_of(GetParam()));
             const Planes& other = pair ? b : a;
             correlator.run(other, other);
             correlator.run(a, other);
-            EXPECT_EQ(values_of(correlator.surfaces()),
-                      values_of(surfaces_by_parts(cpu, parameters, correlator.problem(), a, other,
-                                                  masks_of(GetParam()))));
+            const auto expected = values_of(surfaces_by_parts(cpu, parameters, correlator.problem(),
+                                                              a, other, masks_of(GetParam())));
+            EXPECT_EQ(values_of(correlator.surfaces()), expected);
+            Surfaces surfaces;
+            surfaces.reshape(correlator.problem());
+            correlator.correlate(a, other, surfaces.views());
+            EXPECT_EQ(values_of(surfaces), expected);
         }
     }
 }
@@ -140,8 +138,8 @@ TEST(ImageCorrelators, FinishImagesInTheOrderOfTheirBegin) {
         Parameters parameters;
         parameters.estimator = estimator;
         parameters.each_plane = false;
-        ImageCorrelator<Cpu> together(cpu, cpu, parameters, images[0].extent(), false);
-        ImageCorrelator<Cpu> alone(cpu, cpu, parameters, images[0].extent(), false);
+        ImageCorrelator<Cpu> together(cpu, parameters, images[0].extent(), false);
+        ImageCorrelator<Cpu> alone(cpu, parameters, images[0].extent(), false);
         together.begin(images[0]);
         for (int i = 0; i < 3; ++i) {
             if (i < 2) together.begin(images[i + 1]);
@@ -170,13 +168,13 @@ TEST(ImageCorrelators, HaveDefaultsThatFollowFromTheImages) {
     EXPECT_EQ(of_planes.normalized(), Normalization::plane);
 
     Cpu cpu(1);
-    ImageCorrelator<Cpu> correlator(cpu, cpu, parameters, {3, 33, 47}, true);
+    ImageCorrelator<Cpu> correlator(cpu, parameters, {3, 33, 47}, true);
     ASSERT_TRUE(correlator.choice());
     EXPECT_EQ(correlator.problem().method, correlator.choice()->method);
     EXPECT_EQ(correlator.problem().planes, 4);
     Parameters exact;
     exact.precision = Precision::fp64;
-    ImageCorrelator<Cpu> direct(cpu, cpu, exact, {3, 33, 47}, true);
+    ImageCorrelator<Cpu> direct(cpu, exact, {3, 33, 47}, true);
     EXPECT_FALSE(direct.choice());
     EXPECT_EQ(direct.problem().method, Method::direct);
 }
@@ -185,8 +183,7 @@ TEST(ImageCorrelators, RefuseWhatCannotBe) {
     Cpu cpu(1);
     const Planes image = image_of(1);
     const auto make = [&](const Parameters& parameters, bool pair, std::vector<Mask> masks) {
-        const ImageCorrelator<Cpu> made(cpu, cpu, parameters, image.extent(), pair,
-                                        std::move(masks));
+        const ImageCorrelator<Cpu> made(cpu, parameters, image.extent(), pair, std::move(masks));
     };
     Parameters parameters;
     parameters.offsets = Shape{34, 1};
@@ -198,7 +195,7 @@ TEST(ImageCorrelators, RefuseWhatCannotBe) {
     narrow.emplace_back(core::Extents<2>{33, 46});
     EXPECT_THROW(make(parameters, true, std::move(narrow)), core::InvalidArgument);
 
-    ImageCorrelator<Cpu> correlator(cpu, cpu, parameters, image.extent(), false);
+    ImageCorrelator<Cpu> correlator(cpu, parameters, image.extent(), false);
     EXPECT_THROW(correlator.run(image_of(2), image), core::InvalidArgument);
     EXPECT_THROW(correlator.run(Planes({3, 33, 46})), core::InvalidArgument);
     EXPECT_THROW(correlator.run(Planes({2, 33, 47})), core::InvalidArgument);
@@ -212,8 +209,7 @@ TEST(ImageCorrelators, EndAtCheckpoints) {
     const Planes b = image_of(2);
     for (const int masks : {0, 2}) {
         for (const Parameters& parameters : all_parameters()) {
-            ImageCorrelator<Cpu> correlator(cpu, cpu, parameters, a.extent(), true,
-                                            masks_of(masks));
+            ImageCorrelator<Cpu> correlator(cpu, parameters, a.extent(), true, masks_of(masks));
             tests::expect_same_after_ended_runs(cpu, [&] {
                 correlator.run(a, b);
                 return values_of(correlator.surfaces());
@@ -221,7 +217,7 @@ TEST(ImageCorrelators, EndAtCheckpoints) {
         }
     }
     Parameters parameters;
-    ImageCorrelator<Cpu> correlator(cpu, cpu, parameters, a.extent(), false);
+    ImageCorrelator<Cpu> correlator(cpu, parameters, a.extent(), false);
     tests::expect_same_after_ended_runs(cpu, [&] {
         correlator.begin(a);
         correlator.finish();

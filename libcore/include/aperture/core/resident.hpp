@@ -3,6 +3,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
@@ -65,5 +66,18 @@ class Resident {
     HostView host_;
     Array<Element, Rank, Space> device_;  ///< empty on the CPU
 };
+
+/// The array in the executor's memory: itself on the CPU, a copy on a GPU.
+template <class Executor, class T, int Rank>
+auto to_executor([[maybe_unused]] Executor& executor, Array<T, Rank> host) {
+    if constexpr (is_gpu<Executor>) {
+        Array<T, Rank, typename Executor::Space> there(host.extent());
+        copy(executor, std::as_const(host).view(), there.view());
+        executor.synchronize();
+        return there;
+    } else {
+        return host;
+    }
+}
 
 }  // namespace aperture::core

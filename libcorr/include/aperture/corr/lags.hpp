@@ -36,8 +36,8 @@ struct Lags {
     index_t columns = 1;
     bool both_signs = false;
 
-    index_t first_row() const { return both_signs ? 1 - rows : 0; }
-    index_t first_column() const { return both_signs ? 1 - columns : 0; }
+    APERTURE_HD index_t first_row() const { return both_signs ? 1 - rows : 0; }
+    APERTURE_HD index_t first_column() const { return both_signs ? 1 - columns : 0; }
     Shape extent() const {
         return both_signs ? Shape{2 * rows - 1, 2 * columns - 1} : Shape{rows, columns};
     }
@@ -45,7 +45,7 @@ struct Lags {
 
 /// Number of pixels along an axis of `extent` pixels with a partner at a displacement of `lag`; the
 /// first is max(0, -lag).
-inline index_t overlap(index_t extent, index_t lag) { return extent - (lag < 0 ? -lag : lag); }
+APERTURE_HD index_t overlap(index_t extent, index_t lag) { return extent - (lag < 0 ? -lag : lag); }
 
 /// Flops of all sums of products at all displacements: 70.5e9 for four planes of 500 x 500 pixels
 /// and 250 x 250 displacements.
