@@ -20,6 +20,7 @@ from aperture._stap_result import StapResult
 from aperture._system import build_info, cpu_info, gpu_info, set_num_threads, version
 
 DeviceError = _core.DeviceError
+UnfitDevice = _core.UnfitDevice
 __version__ = version()
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "RpcaResult",
     "Stap",
     "StapResult",
+    "UnfitDevice",
     "__version__",
     "build_info",
     "correlate",

@@ -3,7 +3,7 @@
 """What functions accept as arrays, and what they return.
 
 Arrays of NumPy, PyTorch, JAX and everything that NumPy can convert are accepted in host memory.
-Results are arrays of the library that the first argument came from.
+Results are arrays of the library that the first argument came from, on its device.
 """
 
 from __future__ import annotations
@@ -74,6 +74,50 @@ def host_array(name: str, array: Any) -> Array:
     return host
 
 
+def gpu_of(name: str, array: Any) -> int | None:
+    """The GPU that an argument is on; None for host memory."""
+    library = framework_of(array)
+    if library == "torch":
+        if array.device.type not in ("cpu", "cuda"):
+            raise TypeError(f"{name}: the tensor is on {array.device}")
+        return array.device.index if array.device.type == "cuda" else None
+    if library == "cupy":
+        return int(array.device.id)
+    if library == "jax":
+        expects_no_tracer(name, array)
+        devices = array.devices()
+        if len(devices) != 1:
+            raise ValueError(f"{name}: the array is on {len(devices)} devices, expected one")
+        (device,) = devices
+        return int(device.local_hardware_id) if device.platform in ("gpu", "cuda") else None
+    return None
+
+
+def expects_on_gpu(name: str, array: Any, library: str, gpu: int) -> None:
+    """Raise unless an argument belongs to the library and is on the GPU of the first one."""
+    if framework_of(array) != library:
+        raise TypeError(
+            f"{name}: expected an array of {library} on GPU {gpu}, not {type(array).__name__}"
+        )
+    found = gpu_of(name, array)
+    if found != gpu:
+        where = "in host memory" if found is None else f"on GPU {found}"
+        raise ValueError(f"{name}: {where}, but the first array is on GPU {gpu}")
+    if library == "torch":
+        expects_plain_tensor(name, array)
+
+
+def copied_from_gpu(array: Any) -> Array:
+    """A copy of an array in host memory. Waits for it."""
+    library = framework_of(array)
+    if library == "torch":
+        return np.asarray(array.cpu().numpy())
+    if library == "cupy":
+        with array.device:
+            return np.asarray(sys.modules["cupy"].asnumpy(array))
+    return np.asarray(array)
+
+
 def shape_of(name: str, array: Any) -> tuple[int, ...]:
     """The shape of an argument in any memory."""
     shape = getattr(array, "shape", None)
@@ -81,12 +125,23 @@ def shape_of(name: str, array: Any) -> tuple[int, ...]:
 
 
 def returner(array: Any) -> Callable[[Array], Any]:
-    """Converts results to the library of an argument."""
+    """Converts results to the library of an argument, on its device."""
     library = framework_of(array)
     if library == "torch":
-        return sys.modules["torch"].from_numpy  # type: ignore[no-any-return]
+        torch, device = sys.modules["torch"], array.device
+        return lambda result: torch.from_numpy(result).to(device)
+    if library == "cupy":
+        cupy, gpu = sys.modules["cupy"], array.device
+
+        def on_gpu(result: Array) -> Any:
+            with gpu:
+                return cupy.asarray(result)
+
+        return on_gpu
     if library == "jax":
-        return sys.modules["jax"].numpy.asarray  # type: ignore[no-any-return]
+        jax = sys.modules["jax"]
+        (device,) = array.devices()
+        return lambda result: jax.device_put(result, device)
     return lambda result: result
 
 
@@ -145,7 +200,7 @@ def output(name: str, out: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) ->
     if framework_of(out) == "jax":
         raise TypeError(f"{name}: arrays of JAX cannot be written; leave {name} out")
     host = out if isinstance(out, np.ndarray) else None
-    if host is None and framework_of(out) == "torch":
+    if host is None and framework_of(out) in ("torch", "cupy"):
         host = host_array(name, out)
     if host is None:
         raise TypeError(f"{name}: expected an array, not {type(out).__name__}")

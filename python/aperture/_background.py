@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from aperture import _arrays
 from aperture._arrays import Array
 from aperture._extension import core
 from aperture._parameters import assign, whole_number
+from aperture._places import HostPlace
 from aperture._system import threads_for
 
 _ONLINE = core.OnlineParameters()
@@ -60,7 +60,7 @@ class BackgroundSubtractor:
     Notes
     -----
     Feng, Xu & Yan 2013, algorithm 1, with exponential forgetting; the start is that of Cai, Cai &
-    Wei 2019. Computes on the CPU.
+    Wei 2019. Computes on the CPU; frames on a GPU are copied, and masks back.
 
     Examples
     --------
@@ -108,7 +108,8 @@ class BackgroundSubtractor:
         self._online: Any = None
         # Of the last frame, [1, channel, row, column]; None until the first frames are there.
         self._ground: Array | None = None
-        self._back: Callable[[Array], Any] = _arrays.returner(None)
+        # Of the last frame.
+        self._place = HostPlace(None, threads)
 
     @property
     def ready(self) -> bool:
@@ -117,10 +118,11 @@ class BackgroundSubtractor:
 
     @property
     def background(self) -> Any:
-        """The background of the last frame: float32, of its shape. None if not ``ready``."""
+        """The background of the last frame: float32, of its shape, library and device. None if not
+        ``ready``."""
         if self._ground is None:
             return None
-        return self._back(_from_planes(self._ground[0], self._shape))
+        return self._place.result(_from_planes(self._ground[0], self._shape), None)
 
     def __repr__(self) -> str:
         state = "ready" if self.ready else f"{len(self._first)} of {self._burn_in} frames"
@@ -137,7 +139,7 @@ class BackgroundSubtractor:
             it is and uint16 divided by 257; other numbers are taken as they are and should be 0
             to 255, too.
         out : uint8 [row, column], optional
-            Where the mask is stored.
+            Where the mask is stored, in host memory.
 
         Returns
         -------
@@ -153,7 +155,8 @@ class BackgroundSubtractor:
         TypeError
             For something that is not an array of numbers.
         """
-        host = _arrays.host_array("frame", frame)
+        place = HostPlace(frame, self._threads)
+        host = place.fetched("frame", frame)
         _arrays.expects_rank("frame", host, {2: "[row, column]", 3: "[row, column, 3]"})
         if self._shape:
             _arrays.expects_shape("frame", host, self._shape)
@@ -174,8 +177,8 @@ class BackgroundSubtractor:
             mask[...] = self._begin(first)[-1]
             self._first = []
         self._shape = host.shape
-        self._back = _arrays.returner(frame)
-        return self._back(mask) if out is None else out
+        self._place = place
+        return place.result(mask, None) if out is None else out
 
     def fit(self, frames: Any) -> Any:
         """Forget all frames, learn from these together and return their masks.
@@ -196,12 +199,13 @@ class BackgroundSubtractor:
         TypeError
             For something that is not an array of numbers.
         """
-        host = _frames("frames", frames)
+        place = HostPlace(frames, self._threads)
+        host = _frames(place, frames)
         masks = self._begin(_planes("frames", host, self._threads))
         self._first = []
         self._shape = host.shape[1:]
-        self._back = _arrays.returner(frames)
-        return self._back(masks)
+        self._place = place
+        return place.result(masks, None)
 
     def _begin(self, planes: Array) -> Array:
         """Learn from [frame, channel, row, column] and return the masks."""
@@ -238,7 +242,7 @@ def foreground_masks(
     frames : [frame, row, column] or [frame, row, column, 3]
         Numbers in any unit.
     background : array of the shape of ``frames`` or of one frame
-        Such as ``low_rank`` of :func:`rpca`, in the unit of the frames.
+        Such as ``low_rank`` of :func:`rpca`, in the unit of the frames, and in the same memory.
     threshold : float
         A pixel is foreground if a channel differs by more, in the unit of the frames.
     noise_multiple : float
@@ -265,7 +269,8 @@ def foreground_masks(
 
     Notes
     -----
-    The noise's standard deviation is the median of differences over 0.6745.
+    The noise's standard deviation is the median of differences over 0.6745. Computes on the CPU;
+    frames on a GPU are copied, and masks back.
 
     Examples
     --------
@@ -277,21 +282,21 @@ def foreground_masks(
     >>> [int(np.count_nonzero(mask)) for mask in masks]
     [0, 88, 0]
     """
-    number_of_threads = threads_for(threads)
-    finder = _mask_finder(threshold, noise_multiple, clean, min_area, number_of_threads)
-    host = _frames("frames", frames)
-    ground = _arrays.host_array("background", background)
+    place = HostPlace(frames, threads)
+    finder = _mask_finder(threshold, noise_multiple, clean, min_area, place.where)
+    host = _frames(place, frames)
+    ground = place.fetched("background", background)
     if ground.shape == host.shape[1:]:
         ground = ground[None]
     elif ground.shape != host.shape:
         raise ValueError(
             f"background: shape {ground.shape}, expected {host.shape} or {host.shape[1:]}"
         )
-    planes = _planes("frames", host, number_of_threads, scaled=False)
-    grounds = _planes("background", ground, number_of_threads, scaled=False)
+    planes = _planes("frames", host, place.where, scaled=False)
+    grounds = _planes("background", ground, place.where, scaled=False)
     masks = np.empty(host.shape[:3], np.uint8)
     finder.find(planes, np.broadcast_to(grounds, planes.shape), masks)
-    return _arrays.returner(frames)(masks)
+    return place.result(masks, None)
 
 
 def _mask_finder(
@@ -308,10 +313,10 @@ def _mask_finder(
     return core.MaskFinder(parameters, threads)
 
 
-def _frames(name: str, frames: Any) -> Array:
-    host = _arrays.host_array(name, frames)
+def _frames(place: HostPlace, frames: Any) -> Array:
+    host = place.fetched("frames", frames)
     ranks = {3: "[frame, row, column]", 4: "[frame, row, column, 3]"}
-    _arrays.expects_rank(name, host, ranks)
+    _arrays.expects_rank("frames", host, ranks)
     return host
 
 

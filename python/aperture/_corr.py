@@ -17,7 +17,7 @@ from aperture import _arrays
 from aperture._arrays import Array
 from aperture._extension import core
 from aperture._parameters import assign, whole_numbers
-from aperture._places import Place, place_of
+from aperture._places import Place, at_place
 
 _DEFAULTS = core.CorrParameters()
 
@@ -49,8 +49,8 @@ class Correlation:
     overlap : int64 [dy, dx]
         Number of pixels that overlap at each displacement.
     dy, dx : int64
-        The displacements of rows and columns of the surface, in pixels; down and right. In host
-        memory.
+        The displacements of rows and columns of the surface, in pixels; down and right. NumPy's
+        for images on a GPU.
     peak : Peak or None
         The strongest local maximum, interpolated between pixels by parabolas; of an image with
         itself the strongest one but that at (0, 0).
@@ -208,7 +208,6 @@ def correlate(
     >>> round(found.peak.dy), round(found.peak.dx)
     (4, 7)
     """
-    place = place_of(a, device, threads)
     parameters = core.CorrParameters()
     assign(parameters, planes=planes, estimator=estimator, method=method, precision=precision)
     if normalize is not None:
@@ -217,7 +216,27 @@ def correlate(
         assign(parameters, signed=signed)
     if offsets is not None:
         parameters.set_offsets(*_offsets(offsets))
-    stored = planes is None
+    found = at_place(
+        a,
+        device,
+        threads,
+        lambda place: _correlate(place, a, b, mask, parameters, planes is None, check_finite),
+    )
+    # A GPU's caller, who is not to wait here, asks for `on_border`.
+    if not _arrays.on_gpu(a) and found.on_border is not None:
+        _warn(found.on_border, signed is False)
+    return found
+
+
+def _correlate(
+    place: Place,
+    a: Any,
+    b: Any,
+    mask: Any,
+    parameters: Any,
+    stored: bool,
+    check_finite: bool | None,
+) -> Correlation:
     pair = b is not None
     first = _image("a", a, place, stored, check_finite)
     second = _image("b", b, place, stored, check_finite) if pair else None
@@ -243,6 +262,7 @@ def correlate(
     work.run(stream, handle(first), handle(second), *(handle(result) for result in results))
     surface, contributions, overlap = (place.result(result, work) for result in results)
     lags = work.lags
+    estimator = parameters.estimator
 
     def find() -> _Findings:
         host = np.ascontiguousarray(place.host(surface), np.float64)
@@ -250,8 +270,9 @@ def correlate(
         peak, on_border = (None if row is None else Peak(*row) for row in peaks)
         return _Findings(peak, CorrelationLengths(x, y), on_border)
 
-    back = _arrays.returner(a)
-    found = Correlation(
+    # Copies to a GPU would wait for it.
+    back = _arrays.returner(None if _arrays.on_gpu(a) else a)
+    return Correlation(
         find,
         surface=surface,
         planes=contributions,
@@ -260,10 +281,6 @@ def correlate(
         dx=back(np.arange(lags.first_column, lags.first_column + shape[2])),
         method=work.method,
     )
-    # A GPU's caller, who is not to wait here, asks for `on_border`.
-    if not _arrays.on_gpu(a) and found.on_border is not None:
-        _warn(found.on_border, signed is False)
-    return found
 
 
 def _offsets(offsets: Any) -> tuple[int, int]:
@@ -281,8 +298,8 @@ def _image(name: str, array: Any, place: Place, stored: bool, check: bool | None
         raise ValueError(f"{name}: shape {tuple(pixels.shape)}, expected [row, column, 3]")
     if not stored and str(pixels.dtype).endswith("uint16"):
         if _arrays.on_gpu(pixels):
-            pixels = place.input(name, pixels, np.float64)
-        with place.current():
+            pixels = place.input(name, pixels, np.float32)
+        with place.library():
             pixels = pixels / 257.0
     return place.input(name, pixels, np.float32, check)
 
@@ -302,7 +319,7 @@ def _mask(name: str, mask: Any, place: Place) -> Any:
     pixels = _expects_rank(name, mask, {2: "[row, column]", 3: "[row, column, channel]"})
     if 0 in pixels.shape:
         raise ValueError(f"{name}: shape {tuple(pixels.shape)} is empty")
-    with place.current():
+    with place.library():
         chosen = pixels != 0
         if chosen.ndim == 3:
             channels = (chosen[..., channel] for channel in range(chosen.shape[2]))

@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core, gpu_core
+from aperture._places import HostPlace
 
 Shape = tuple[int, ...]
 
@@ -44,17 +46,12 @@ class _CudaPlace:
         self.core = gpu_core()
         self.where = gpu
 
+    @property
+    def home(self) -> Any:
+        return self
+
     def _expects_here(self, name: str, array: Any) -> None:
-        """Raise unless an argument belongs to the same library and GPU."""
-        if _arrays.framework_of(array) != self.framework:
-            raise TypeError(
-                f"{name}: expected an array of {self.framework} on GPU {self.where}, "
-                f"not {type(array).__name__}"
-            )
-        gpu = gpu_of(name, array)
-        if gpu != self.where:
-            place = "in host memory" if gpu is None else f"on GPU {gpu}"
-            raise ValueError(f"{name}: {place}, but the first array is on GPU {self.where}")
+        _arrays.expects_on_gpu(name, array, self.framework, self.where)
 
     def _expects_output(
         self, name: str, out: Any, shape: Shape, dtype: np.dtype[Any], contiguous: bool
@@ -75,8 +72,8 @@ class _CudaPlace:
     def result(self, there: Any, worker: Any) -> Any:
         return there
 
-    def current(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+    def host(self, array: Any) -> npt.NDArray[Any]:
+        return _arrays.copied_from_gpu(array)
 
 
 def _dtype_name(array: Any) -> str:
@@ -92,12 +89,14 @@ class TorchPlace(_CudaPlace):
         self._to_dlpack = self._torch.utils.dlpack.to_dlpack
         self._device = self._torch.device("cuda", gpu)
 
+    def library(self) -> AbstractContextManager[Any]:
+        return nullcontext(self._torch)
+
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
         dtype = np.dtype(dtype)
         self._expects_here(name, array)
-        _arrays.expects_plain_tensor(name, array)
         wanted = getattr(self._torch, dtype.name)
         if array.dtype != wanted:
             kind = "c" if array.is_complex() else "f" if array.is_floating_point() else "i"
@@ -118,7 +117,6 @@ class TorchPlace(_CudaPlace):
         if out is None:
             return self.new(shape, dtype)
         self._expects_here(name, out)
-        _arrays.expects_plain_tensor(name, out)
         self._expects_output(name, out, shape, np.dtype(dtype), out.is_contiguous())
         return out
 
@@ -129,9 +127,6 @@ class TorchPlace(_CudaPlace):
         # Without the stream's event of Tensor.__dlpack__: the call itself is in its order.
         return self._to_dlpack(there)
 
-    def host(self, array: Any) -> npt.NDArray[Any]:
-        return np.asarray(array.cpu().numpy())
-
 
 class CupyPlace(_CudaPlace):
     framework = "cupy"
@@ -140,15 +135,17 @@ class CupyPlace(_CudaPlace):
         super().__init__(gpu)
         self._cupy = sys.modules["cupy"]
 
-    def current(self) -> AbstractContextManager[Any]:
-        return self._cupy.cuda.Device(self.where)
+    @contextmanager
+    def library(self) -> Iterator[Any]:
+        with self._cupy.cuda.Device(self.where):
+            yield self._cupy
 
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
         dtype = np.dtype(dtype)
         self._expects_here(name, array)
-        with self.current():
+        with self._cupy.cuda.Device(self.where):
             if array.dtype != dtype:
                 _expects_kind(name, array.dtype.kind, dtype, array.dtype)
                 array = array.astype(dtype, order="C")
@@ -160,7 +157,7 @@ class CupyPlace(_CudaPlace):
         return array
 
     def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
-        with self.current():
+        with self._cupy.cuda.Device(self.where):
             return self._cupy.empty(shape, dtype)
 
     def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
@@ -171,19 +168,15 @@ class CupyPlace(_CudaPlace):
         return out
 
     def stream(self, worker: Any) -> int:
-        with self.current():
+        with self._cupy.cuda.Device(self.where):
             return int(self._cupy.cuda.get_current_stream().ptr)
-
-    def host(self, array: Any) -> npt.NDArray[Any]:
-        with self.current():
-            return np.asarray(self._cupy.asnumpy(array))
 
 
 class _Memory:
-    """An array in memory of our own, for results."""
+    """An array in memory of our own, for results; to be copied to ``out`` if that is an array."""
 
-    def __init__(self, gpu: int, shape: Shape, dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype = shape, dtype
+    def __init__(self, gpu: int, shape: Shape, dtype: np.dtype[Any], out: Any = None) -> None:
+        self.shape, self.dtype, self.out = shape, dtype, out
         self._gpu = gpu
         self._offset = 0
         self.memory = gpu_core().DeviceMemory(max(math.prod(shape) * dtype.itemsize, 1), gpu)
@@ -225,6 +218,9 @@ class JaxPlace(_CudaPlace):
         super().__init__(gpu)
         self._jax = sys.modules["jax"]
 
+    def library(self) -> AbstractContextManager[Any]:
+        return nullcontext(self._jax.numpy)
+
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
@@ -233,6 +229,8 @@ class JaxPlace(_CudaPlace):
         if array.dtype != dtype:
             _expects_kind(name, array.dtype.kind, dtype, array.dtype)
             array = array.astype(dtype)
+            if array.dtype != dtype:
+                raise TypeError(f"{name}: JAX has no {dtype} without jax_enable_x64")
         if check_finite and not bool(self._jax.numpy.isfinite(array).all()):
             raise ValueError(f"{name}: elements are NaN or infinite")
         return array
@@ -257,30 +255,29 @@ class JaxPlace(_CudaPlace):
         return None
 
     def result(self, there: Any, worker: Any) -> Any:
+        if not isinstance(there, _Memory):
+            return there
         return self._jax.dlpack.from_dlpack(_Exported(there, worker, self.where))
-
-    def host(self, array: Any) -> npt.NDArray[Any]:
-        return np.asarray(array)
 
 
 class StagedPlace:
     """A GPU for arrays in host memory: copies them there, and results back."""
 
-    def __init__(self, like: Any, gpu: int) -> None:
+    def __init__(self, home: HostPlace, gpu: int) -> None:
         reason = gpu_core().status(gpu)
         if reason:
             raise core.DeviceError(f"GPU {gpu} cannot be used: {reason}")
         self.core = gpu_core()
         self.where = gpu
-        self._back = _arrays.returner(like)
-        self._outputs: dict[int, Any] = {}
+        self.home = home
+
+    def library(self) -> AbstractContextManager[Any]:
+        return self.home.library()
 
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
-        here = np.ascontiguousarray(_arrays.converted(name, array, dtype))
-        if check_finite is None or check_finite:
-            _arrays.expects_finite(name, here, 0)
+        here = np.ascontiguousarray(self.home.input(name, array, dtype, check_finite))
         there = self.new(here.shape, here.dtype)
         if here.size:
             there.memory.load(here.reshape(-1).view(np.uint8))
@@ -290,10 +287,8 @@ class StagedPlace:
         return _Memory(self.where, tuple(shape), np.dtype(dtype))
 
     def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
-        there = self.new(shape, dtype)
-        if out is not None:
-            self._outputs[id(there)] = _arrays.output(name, out, shape, dtype)
-        return there
+        here = None if out is None else self.home.output(name, out, shape, dtype)
+        return _Memory(self.where, tuple(shape), np.dtype(dtype), here)
 
     def stream(self, worker: Any) -> int:
         return int(worker.stream)
@@ -305,37 +300,14 @@ class StagedPlace:
         return None
 
     def result(self, there: Any, worker: Any) -> Any:
-        given = self._outputs.get(id(there))
-        here = np.empty(there.shape, there.dtype) if given is None else given
+        here = np.empty(there.shape, there.dtype) if there.out is None else there.out
         worker.synchronize()
         if here.size:
             there.memory.store(here.reshape(-1).view(np.uint8))
-        return here if given is not None else self._back(here)
+        return self.home.result(here, worker) if there.out is None else here
 
     def host(self, array: Any) -> npt.NDArray[Any]:
-        return _arrays.host_array("result", array)
-
-    def current(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-
-def gpu_of(name: str, array: Any) -> int | None:
-    """The GPU that an array is on; None for host memory."""
-    library = _arrays.framework_of(array)
-    if library == "torch":
-        if array.device.type not in ("cpu", "cuda"):
-            raise TypeError(f"{name}: the tensor is on {array.device}")
-        return array.device.index if array.device.type == "cuda" else None
-    if library == "cupy":
-        return int(array.device.id)
-    if library == "jax":
-        _arrays.expects_no_tracer(name, array)
-        devices = array.devices()
-        if len(devices) != 1:
-            raise ValueError(f"{name}: the array is on {len(devices)} devices, expected one")
-        (device,) = devices
-        return int(device.local_hardware_id) if device.platform in ("gpu", "cuda") else None
-    return None
+        return self.home.host(array)
 
 
 _PLACES = {"torch": TorchPlace, "cupy": CupyPlace, "jax": JaxPlace}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core
-from aperture._places import HostPlace, Place, place_of
+from aperture._places import Place, at_place
 
 
 @overload
@@ -99,7 +99,10 @@ def qr(
         raise TypeError(f"mode {mode!r}: expected a string")
     if mode not in ("reduced", "r"):
         raise ValueError(f"mode {mode!r}: expected reduced|r")
-    place = place_of(a, device, threads)
+    return at_place(a, device, threads, lambda place: _qr(place, a, method, mode, check_finite))
+
+
+def _qr(place: Place, a: Any, method: str, mode: str, check_finite: bool | None) -> Any:
     matrix, dtype = _matrix(place, a, check_finite)
     factors = _factors(place, method, matrix.shape, dtype)
     stream = place.stream(factors)
@@ -118,19 +121,22 @@ def qr(
 def tall_svd(
     a: Any,
     *,
+    device: str = "auto",
     threads: int | None = None,
-    check_finite: bool = True,
+    check_finite: bool | None = None,
 ) -> tuple[Any, Any, Any]:
     """Singular value decomposition of a tall matrix: A = U diag(s) V^T, by its QR factorisation.
 
     Parameters
     ----------
     a : [row, column]
-        In host memory, as for :func:`qr`.
+        As for :func:`qr`.
+    device : {"auto", "cpu", "gpu", "gpu:N"}
+        Where to compute.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`.
-    check_finite : bool
-        Refuse a matrix with NaN or infinite elements.
+    check_finite : bool, optional
+        Refuse a matrix with NaN or infinite elements. Default: only a matrix in host memory.
 
     Returns
     -------
@@ -145,13 +151,18 @@ def tall_svd(
     ------
     ValueError, TypeError
         As for :func:`qr`.
+    DeviceError
+        If the device cannot be used.
     numpy.linalg.LinAlgError
-        If the singular values of R do not converge.
+        If the singular values of R do not converge; for a matrix on a GPU what its library does
+        then.
 
     Notes
     -----
-    Chan 1982: A = Q R, then R = U' diag(s) V^T with NumPy in double precision, and U = Q U'. Q is
-    applied as it is stored, in the tree's reflectors, without being formed.
+    Chan 1982: A = Q R, then R = U' diag(s) V^T in double precision, and U = Q U'. Q is applied as
+    it is stored, in the tree's reflectors, without being formed. R is decomposed by NumPy, and of a
+    matrix on a GPU by its own library there; JAX has double precision with ``jax_enable_x64``
+    only, and otherwise decomposes R in float32. The call waits for the result on a GPU, too.
 
     Examples
     --------
@@ -162,20 +173,29 @@ def tall_svd(
     >>> bool(np.allclose((u * s) @ vt, a))
     True
     """
-    place = HostPlace(a, threads)
-    matrix, dtype = _matrix(place, a, bool(check_finite))
+    return at_place(a, device, threads, lambda place: _tall_svd(place, a, check_finite))
+
+
+def _tall_svd(place: Place, a: Any, check_finite: bool | None) -> tuple[Any, Any, Any]:
+    matrix, dtype = _matrix(place, a, check_finite)
     factors = _factors(place, "tsqr", matrix.shape, dtype)
+    stream = place.stream(factors)
     rows, columns = matrix.shape
-    r = np.empty((columns, columns), dtype)
-    factors.factor(0, matrix, r)
-    left, s, vt = np.linalg.svd(r.astype(np.float64))
-    u = np.empty((rows, columns), dtype)
-    factors.apply_q(0, np.ascontiguousarray(left, dtype), u)
-    return (
-        place.result(u, factors),
-        place.result(s.astype(dtype), factors),
-        place.result(vt.astype(dtype), factors),
-    )
+    r = place.new((columns, columns), dtype)
+    factors.factor(stream, place.handle(matrix, factors), place.handle(r, factors))
+    home = place.home
+    square = home.input("r", place.result(r, factors), dtype, False)
+    with home.library() as library:
+        # Python's float is double precision where the library has it.
+        of_r = library.linalg.svd(library.asarray(square, dtype=float))
+    left, s, vt = (home.input("r", factor, dtype, False) for factor in of_r)
+    u = place.new((rows, columns), dtype)
+    left = place.input("r", left, dtype, False)
+    factors.apply_q(stream, place.handle(left, factors), place.handle(u, factors))
+    if place.core is not core:
+        # ``left`` is read until then, and JAX reuses at once what nobody refers to.
+        factors.synchronize()
+    return place.result(u, factors), home.result(s, factors), home.result(vt, factors)
 
 
 def _matrix(

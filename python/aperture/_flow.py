@@ -14,7 +14,7 @@ from aperture import _arrays
 from aperture._extension import core
 from aperture._flow_parameters import assign_given
 from aperture._parameters import whole_numbers, word
-from aperture._places import Place, place_of
+from aperture._places import Place, at_place, place_of
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
 
@@ -151,7 +151,14 @@ class FlowEstimator:
         -------
         float32 [row, column, 2] or [image, row, column, 2]
         """
-        place = place_of(image0, self._device, self._threads)
+        return at_place(
+            image0,
+            self._device,
+            self._threads,
+            lambda place: self._estimate(place, image0, image1, initial, out),
+        )
+
+    def _estimate(self, place: Place, image0: Any, image1: Any, initial: Any, out: Any) -> Any:
         shape, batch = _layout("image0", image0)
         extent = shape[batch : batch + 2]
         if extent != self._shape:

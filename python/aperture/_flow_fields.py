@@ -10,7 +10,7 @@ import numpy as np
 
 from aperture._extension import core
 from aperture._parameters import number, word
-from aperture._places import HostPlace, Place, place_of
+from aperture._places import HostPlace, Place, at_place
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
 
@@ -37,7 +37,7 @@ def flow_errors(uv: Any, truth: Any, *, threads: int | None = None) -> dict[str,
 
     Notes
     -----
-    Baker et al. 2011, section 4.1.
+    Baker et al. 2011, section 4.1. Computes on the CPU; flows on a GPU are copied.
 
     Examples
     --------
@@ -73,7 +73,8 @@ def flow_to_image(uv: Any, max_motion: float | None = None) -> Any:
 
     Notes
     -----
-    Baker et al. 2011. Direction is hue, length is saturation, and rest is white.
+    Baker et al. 2011. Direction is hue, length is saturation, and rest is white. Computes on the
+    CPU; a flow on a GPU is copied, and its picture back.
 
     Examples
     --------
@@ -128,7 +129,10 @@ def warp(
     [1.0, 2.0, 3.0, 3.0]
     """
     kind = word("interpolation", interpolation)
-    place = place_of(image, device, threads)
+    return at_place(image, device, threads, lambda place: _warp(place, image, uv, kind))
+
+
+def _warp(place: Place, image: Any, uv: Any, kind: str) -> Any:
     values = place.input("image", image, np.float32, False)
     shape = tuple(values.shape)
     if len(shape) not in (2, 3):
@@ -165,7 +169,8 @@ def flow_consistency(forward: Any, backward: Any, *, threads: int | None = None)
 
     Notes
     -----
-    Sundaram, Brox & Keutzer 2010, section 3.
+    Sundaram, Brox & Keutzer 2010, section 3. Computes on the CPU; flows on a GPU are copied, and
+    the result back.
 
     Examples
     --------

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aperture import _arrays
 from aperture._extension import core
 from aperture._flow_parameters import assign_given
 from aperture._parameters import assign, word
-from aperture._places import HostPlace
+from aperture._places import Place, at_place
 
 _SYSTEM = core.flow_preset("fast", "hs", "cg")
 
@@ -33,6 +32,7 @@ def solve_horn_schunck(
     basis: str | None = None,
     boundary: str = _SYSTEM.boundary,
     stencil: int = int(_SYSTEM.stencil),
+    device: str = "auto",
     threads: int | None = None,
 ) -> tuple[Any, Any, npt.NDArray[np.float64]]:
     """Solve one linear system of Horn & Schunck, and tell how the solver converged.
@@ -54,8 +54,9 @@ def solve_horn_schunck(
         At most so many; cycles of multigrid.
     tolerance : float
         Relative residual at which the solver stops; 0: never.
-    relaxation, precondition, s_step, basis, boundary, stencil, threads
-        See :func:`flow`.
+    relaxation, precondition, s_step, basis, boundary, stencil, device, threads
+        See :func:`flow`. On a GPU "cg" takes the place of "cacg" where its basis does not fit the
+        shared memory.
 
     Returns
     -------
@@ -69,10 +70,15 @@ def solve_horn_schunck(
     ValueError
         For shapes that differ, parameters out of range or without effect, and derivatives that are
         not finite.
+    TypeError
+        For something that is not an array of numbers.
+    DeviceError
+        If the device cannot be used.
 
     Notes
     -----
-    Horn & Schunck 1981, equations 9 and 10; Anderson 2014, section 7.2.
+    Horn & Schunck 1981, equations 9 and 10; Anderson 2014, section 7.2. The call waits for the
+    result on a GPU, too.
 
     Examples
     --------
@@ -83,7 +89,6 @@ def solve_horn_schunck(
     >>> u.shape, bool(history[-1] <= 1e-5), len(history) < 100
     ((20, 30), True, True)
     """
-    place = HostPlace(ix, threads)
     parameters = core.flow_preset("fast", "hs", word("solver", solver))
     assign(parameters, alpha=alpha, iterations=iterations, tolerance=tolerance, boundary=boundary)
     given = {
@@ -94,21 +99,35 @@ def solve_horn_schunck(
         "stencil": stencil,
     }
     assign_given(parameters, given)
-    derivatives = {}
-    for name, plane in (("ix", ix), ("iy", iy), ("it", it)):
-        derivatives[name] = place.input(name, plane, np.float32)
-        _arrays.expects_rank(name, derivatives[name], {2: "[row, column]"})
-        if derivatives[name].shape != derivatives["ix"].shape:
-            raise ValueError(
-                f"{name}: shape {derivatives[name].shape}, of ix {derivatives['ix'].shape}"
-            )
-    x, y, t = derivatives.values()
-    with np.errstate(over="ignore"):
-        tensor = np.stack([x * x, x * y, y * y])
-        right = np.stack([-x * t, -y * t])
-    if not (np.isfinite(tensor).all() and np.isfinite(right).all()):
-        raise ValueError("ix, iy, it: their products exceed the range of float32")
-    solution = np.zeros(right.shape, np.float32)
-    history = core.solve_system(tensor, right, parameters, solution, place.where)
-    u, v = (place.result(plane, None) for plane in solution)
+    planes = {"ix": ix, "iy": iy, "it": it}
+    return at_place(ix, device, threads, lambda place: _solve(place, planes, parameters))
+
+
+def _solve(
+    place: Place, planes: dict[str, Any], parameters: Any
+) -> tuple[Any, Any, npt.NDArray[np.float64]]:
+    home = place.home
+    x, y, t = (home.input(name, plane, np.float32, True) for name, plane in planes.items())
+    shape = tuple(x.shape)
+    if len(shape) != 2:
+        raise ValueError(f"ix: shape {shape}, expected [row, column]")
+    for name, plane in (("iy", y), ("it", t)):
+        if tuple(plane.shape) != shape:
+            raise ValueError(f"{name}: shape {tuple(plane.shape)}, of ix {shape}")
+    with home.library() as library, np.errstate(over="ignore"):
+        tensor = library.stack([x * x, x * y, y * y])
+        right = library.stack([-x * t, -y * t])
+        start = library.zeros_like(right)
+    solver = place.core.SystemSolver(*shape, parameters, place.where)
+    stream = place.stream(solver)
+    solution = place.new((2, *shape), np.float32)
+    products = "products of ix, iy and it"
+    there = [
+        place.input(products, tensor, np.float32, True),
+        place.input(products, right, np.float32, True),
+        place.input("start", start, np.float32, False),
+        solution,
+    ]
+    history = solver.run(stream, *(place.handle(array, solver) for array in there))
+    u, v = place.result(solution, solver)
     return u, v, np.array(history)

@@ -9,8 +9,10 @@ that the module's functions can use; with several problems in one call, ``there[
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from aperture._extension import core, gpu_core, has_gpu
 from aperture._system import threads_for
 
 Shape = tuple[int, ...]
+T = TypeVar("T")
 
 
 class Place(Protocol):
@@ -29,6 +32,13 @@ class Place(Protocol):
     """The extension module."""
     where: int
     """Constructor argument of the module's classes: a number of threads, or of a GPU."""
+
+    @property
+    def home(self) -> Place:
+        """The place that has the caller's arrays without copies between host and GPU."""
+
+    def library(self) -> AbstractContextManager[Any]:
+        """The module of functions, named as NumPy's, that compute on arrays of ``home``."""
 
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
@@ -57,23 +67,40 @@ class Place(Protocol):
     def host(self, array: Any) -> npt.NDArray[Any]:
         """A result in host memory. Waits for it."""
 
-    def current(self) -> AbstractContextManager[Any]:
-        """Where arithmetic of the caller's library on the caller's arrays computes."""
-
 
 class HostPlace:
-    """Host memory and the CPU's cores."""
+    """Host memory and the CPU's cores.
+
+    For functions that compute on CPUs only, the arrays may be on a GPU: arguments are copied from
+    there, and results back.
+    """
 
     core = core
 
     def __init__(self, like: Any, threads: int | None) -> None:
         self.where = threads_for(threads)
+        self._framework = _arrays.framework_of(like)
+        self._gpu = _arrays.gpu_of("array", like)
         self._back = _arrays.returner(like)
+
+    @property
+    def home(self) -> HostPlace:
+        return self
+
+    def library(self) -> AbstractContextManager[Any]:
+        return nullcontext(np)
+
+    def fetched(self, name: str, array: Any) -> _arrays.Array:
+        """The argument ``name`` in host memory, of any type."""
+        if self._gpu is None:
+            return _arrays.host_array(name, array)
+        _arrays.expects_on_gpu(name, array, self._framework, self._gpu)
+        return _arrays.copied_from_gpu(array)
 
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
-        there = _arrays.converted(name, array, dtype)
+        there = _arrays.converted(name, self.fetched(name, array), dtype)
         if check_finite is None or check_finite:
             _arrays.expects_finite(name, there, self.where)
         return there
@@ -99,8 +126,23 @@ class HostPlace:
     def host(self, array: Any) -> npt.NDArray[Any]:
         return _arrays.host_array("result", array)
 
-    def current(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+
+def at_place(like: Any, device: str, threads: int | None, work: Callable[[Place], T]) -> T:
+    """The result of ``work`` at the place for a call with these arguments; see place_of.
+
+    If that is the GPU of an automatic choice and it is unfit for the work, too small for example,
+    a warning says so and the work is done on the CPU, as the programs do.
+    """
+    place = place_of(like, device, threads)
+    try:
+        return work(place)
+    except core.UnfitDevice as unfit:
+        if device != "auto" or place.home is place:
+            raise
+        reason = str(unfit)
+    # Not before the exception is gone, whose frames keep arrays on the GPU.
+    warnings.warn(f"computing on the CPU: {reason}", stacklevel=3)
+    return work(place.home)
 
 
 def place_of(like: Any, device: str, threads: int | None) -> Place:
@@ -109,29 +151,28 @@ def place_of(like: Any, device: str, threads: int | None) -> Place:
     An array on a GPU is computed there. An array in host memory is by default computed on GPU 0 if
     it can be used, as the programs do.
     """
-    gpu = _gpu_of(device)
+    gpu = _gpu_named(device)
     threads_for(threads)
-    library = _arrays.framework_of(like)
-    if library in ("torch", "cupy", "jax"):
+    at = _arrays.gpu_of("array", like)
+    if at is not None:
+        if device != "auto" and gpu != at:
+            raise ValueError(f"device {device!r}, but the array is on GPU {at}")
         from aperture import _cuda
 
-        at = _cuda.gpu_of("array", like)
-        if at is not None:
-            if device != "auto" and gpu != at:
-                raise ValueError(f"device {device!r}, but the array is on GPU {at}")
-            return cast(Place, _cuda.cuda_place(library, at))
+        return cast(Place, _cuda.cuda_place(_arrays.framework_of(like), at))
+    host = HostPlace(like, threads)
     if gpu is None and device == "auto" and has_gpu():
         gpu = 0
     if gpu is None:
-        return HostPlace(like, threads)
+        return host
     if gpu_core() is None:
         raise core.DeviceError(f"device {device} cannot be used: built without CUDA")
     from aperture import _cuda
 
-    return _cuda.StagedPlace(like, gpu)
+    return _cuda.StagedPlace(host, gpu)
 
 
-def _gpu_of(device: str) -> int | None:
+def _gpu_named(device: str) -> int | None:
     """The GPU that an argument ``device`` names."""
     if device in ("auto", "cpu"):
         return None

@@ -13,7 +13,7 @@ import numpy as np
 from aperture import _arrays
 from aperture._extension import core
 from aperture._parameters import assign, number, whole_number
-from aperture._places import place_of
+from aperture._places import Place, at_place
 
 _DEFAULTS = core.RpcaParameters()
 
@@ -150,7 +150,23 @@ def rpca(
     given_type = str(getattr(matrix.dtype, "name", matrix.dtype))
     dtype = np.dtype(np.float64 if given_type.endswith(("float64", "float128")) else np.float32)
     parameters = _rpca_parameters(dtype, solver, svd, rank, lam, tolerance, max_iterations)
-    place = place_of(matrix, device, threads)
+    return at_place(
+        matrix,
+        device,
+        threads,
+        lambda place: _separate(place, matrix, dtype, parameters, progress, out),
+    )
+
+
+def _separate(
+    place: Place,
+    matrix: Any,
+    dtype: np.dtype[Any],
+    parameters: Any,
+    progress: Callable[[int, float], object] | None,
+    out: RpcaResult | None,
+) -> RpcaResult:
+    shape = tuple(matrix.shape)
     m = place.input("matrix", matrix.reshape(shape[0], -1), dtype)
     given = {} if out is None else vars(out)
     low_rank = place.output("out.low_rank", given.get("low_rank"), shape, dtype)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from aperture import _arrays
 from aperture._extension import core
 from aperture._parameters import assign, number, shape_of_cube
-from aperture._places import Place, place_of
+from aperture._places import Place, at_place, place_of
 from aperture._stap_result import DETECTION_TYPE, TARGET_TYPE, StapResult
 from aperture._system import threads_for
 
@@ -170,7 +170,11 @@ class Stap:
         -------
         StapResult
         """
-        place = place_of(cube, self._device, self._threads)
+        return at_place(
+            cube, self._device, self._threads, lambda place: self._process(place, cube, out)
+        )
+
+    def _process(self, place: Place, cube: Any, out: Any) -> StapResult:
         samples = place.input("cube", cube, np.complex64, self._check_finite)
         batch = samples.ndim == 4
         if tuple(samples.shape[batch:]) != self._shape:

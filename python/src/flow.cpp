@@ -125,6 +125,48 @@ class Warper {
     core::Array<float, 3, Space> warped_;
 };
 
+/// flow::SystemSolver for images of one shape.
+template <class Worker>
+class SystemSolver {
+    using Planes = ArrayIn<const float, 3, Space>;
+    using Flow = ArrayIn<float, 3, Space>;
+
+  public:
+    /// `where`: the number of threads, or of the GPU.
+    SystemSolver(index_t rows, index_t columns, const flow::Parameters& parameters, int where)
+        : worker_(where), parameters_(parameters) {
+        worker_.run(0, [&] {
+            solver_.emplace(worker_.executor(), flow::Shape{rows, columns}, parameters.solver);
+        });
+    }
+
+    Worker& worker() { return worker_; }
+
+    /// Solves for the flow [u, v][row][column] from the start. Returns the residuals, and waits.
+    std::vector<double> run(std::uintptr_t stream, const Planes& tensor, const Planes& right,
+                            const Planes& start, const Flow& flow) {
+        flow::LinearSystem<Space> system;
+        system.tensor = view_of<const float, 3, Space>(tensor);
+        system.right = view_of<const float, 3, Space>(right);
+        system.smoothness = static_cast<float>(parameters_.alpha * parameters_.alpha);
+        system.boundary = parameters_.boundary;
+        system.stencil = parameters_.stencil;
+        const auto from = view_of<const float, 3, Space>(start);
+        const auto to = view_of<float, 3, Space>(flow);
+        return worker_.run(stream, [&] {
+            signal::copy_planes(worker_.executor(), from, to);
+            std::vector<double> residuals;
+            solver_->solve(system, to, &residuals);
+            return residuals;
+        });
+    }
+
+  private:
+    Worker worker_;
+    flow::Parameters parameters_;
+    std::optional<flow::SystemSolver<typename Worker::Executor>> solver_;
+};
+
 void bind_computing(nb::module_& module) {
     const auto array = [] { return nb::arg().noconvert(); };
     using Estimator = FlowEstimator<Worker>;
@@ -137,11 +179,15 @@ void bind_computing(nb::module_& module) {
     warper.def(nb::init<int>())
         .def("run", &Warper<Worker>::run, nb::arg(), array(), array(), nb::arg(), array());
     bind_stream(warper);
+    using Solver = SystemSolver<Worker>;
+    nb::class_<Solver> solver(module, "SystemSolver");
+    solver.def(nb::init<index_t, index_t, const flow::Parameters&, int>())
+        .def("run", &Solver::run, nb::arg(), array(), array(), array(), array());
+    bind_stream(solver);
 }
 
 #if !APERTURE_PYTHON_GPU
 using FloatsIn = ArrayIn<const float, 3, Host>;
-using FloatsOut = ArrayIn<float, 3, Host>;
 
 /// A property that is a member of the solver's parameters.
 template <class Value>
@@ -213,30 +259,7 @@ void bind_parameters(nb::module_& module) {
         nb::arg(), nb::arg(), nb::arg().none());
 }
 
-/// Solves for the flow [u, v][row][column], which holds the start. Returns the residuals.
-std::vector<double> solve_system(const FloatsIn& tensor, const FloatsIn& right,
-                                 const flow::Parameters& parameters, const FloatsOut& flow,
-                                 int threads) {
-    flow::LinearSystem<Host> system;
-    system.tensor = view_of<const float, 3>(tensor);
-    system.right = view_of<const float, 3>(right);
-    system.smoothness = static_cast<float>(parameters.alpha * parameters.alpha);
-    system.boundary = parameters.boundary;
-    system.stencil = parameters.stencil;
-    const auto solution = view_of<float, 3>(flow);
-    CpuWorker worker(threads);
-    return worker.run([&] {
-        std::vector<double> residuals;
-        flow::SystemSolver<core::Cpu>(worker.executor(), {solution.extent[1], solution.extent[2]},
-                                      parameters.solver)
-            .solve(system, solution, &residuals);
-        return residuals;
-    });
-}
-
 void bind_functions(nb::module_& module) {
-    module.def("solve_system", solve_system, nb::arg().noconvert(), nb::arg().noconvert(),
-               nb::arg(), nb::arg().noconvert(), nb::arg());
     nb::class_<flow::Accuracy>(module, "FlowAccuracy")
         .def_ro("known", &flow::Accuracy::known)
         .def_ro("non_finite", &flow::Accuracy::non_finite)

@@ -74,6 +74,11 @@ class DeviceMemory {
     core::Array<std::byte, 1, core::Device> bytes_;
 };
 
+void raise(const char* type, const core::DeviceError& fault) {
+    const nb::object raised = nb::module_::import_("aperture").attr(type);
+    PyErr_SetString(raised.ptr(), fault.what());
+}
+
 nb::object info_of(int device) {
     const core::GpuStatus status = core::gpu_status(device);
     if (!status.usable) return nb::none();
@@ -99,10 +104,10 @@ NB_MODULE(_gpu, module) {
     nanobind::register_exception_translator([](const std::exception_ptr& error, void*) {
         try {
             std::rethrow_exception(error);
+        } catch (const core::UnfitDevice& fault) {
+            python::raise("UnfitDevice", fault);
         } catch (const core::DeviceError& fault) {
-            const nanobind::object type =
-                nanobind::module_::import_("aperture").attr("DeviceError");
-            PyErr_SetString(type.ptr(), fault.what());
+            python::raise("DeviceError", fault);
         }
     });
     module.def("status", [](int device) {

@@ -38,6 +38,10 @@ NB_MODULE(_cpu, module) {
     nanobind::exception<core::DeviceError> error(module, "DeviceError", PyExc_RuntimeError);
     error.attr("__module__") = "aperture";
     error.attr("__doc__") = "A fault of the machine: device, driver or memory.";
+    nanobind::exception<core::UnfitDevice> unfit(module, "UnfitDevice", error);
+    unfit.attr("__module__") = "aperture";
+    unfit.attr("__doc__") =
+        "The device is unsuitable, of too little memory for example; another may be suitable.";
     module.def("version", core::version);
     module.def("git_commit", core::git_commit);
     module.def("compiler", core::compiler);

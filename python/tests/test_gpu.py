@@ -282,6 +282,142 @@ def test_warping_agrees_with_the_cpu(library: Any, images: Any) -> None:
         assert np.abs(library.host(there) - expected).max() < 1e-2
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (2049, 17), (5000, 60)])
+def test_singular_values_agree_with_numpy(library: Any, dtype: Any, shape: tuple[int, int]) -> None:
+    if library.name == "jax" and dtype is np.float64:
+        pytest.skip("JAX has float64 only with jax_enable_x64")
+    a = np.random.default_rng(1).normal(size=shape).astype(dtype)
+    factors = aperture.tall_svd(library.array(a))
+    assert all(isinstance(factor, library.type()) for factor in factors)
+    # Without float64, JAX decomposes R in float32, too.
+    _expects_svd(a, [library.host(factor) for factor in factors])
+
+
+def _expects_svd(a: Any, factors: list[Any]) -> None:
+    u, s, vt = factors
+    columns = a.shape[1]
+    assert u.shape == a.shape and s.shape == (columns,) and vt.shape == (columns, columns)
+    assert u.dtype == s.dtype == vt.dtype == a.dtype
+    expected = np.linalg.svd(a.astype(np.float64), compute_uv=False)
+    bound = 60 * np.finfo(a.dtype).eps
+    assert np.abs(s - expected).max() <= bound * expected[0]
+    assert np.linalg.norm((u * s) @ vt - a) <= bound * np.linalg.norm(a)
+    for factor in (u.T @ u, vt @ vt.T):
+        assert np.linalg.norm(factor - np.eye(columns)) <= bound * columns
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
+def test_matrices_of_the_host_are_decomposed_on_a_gpu(layout: Any) -> None:
+    a = layout(np.random.default_rng(1).normal(size=(3000, 20)))
+    factors = aperture.tall_svd(a, device="gpu")
+    assert all(type(factor) is np.ndarray for factor in factors)
+    _expects_svd(a, list(factors))
+
+
+def test_jax_says_that_it_has_no_doubles() -> None:
+    jax = pytest.importorskip("jax")
+    if jax.config.jax_enable_x64:
+        pytest.skip("JAX has float64")
+    whole = jax.numpy.ones((20, 3), int)
+    with (
+        pytest.warns(UserWarning, match="float64"),
+        pytest.raises(TypeError, match="a: JAX has no float64 without jax_enable_x64"),
+    ):
+        aperture.tall_svd(whole)
+
+
+@pytest.mark.parametrize("solver", ["jacobi", "block2x2", "cg", "cacg", "redblack", "multigrid"])
+@pytest.mark.parametrize("boundary", ["replicate", "zero"])
+@pytest.mark.parametrize("stencil", [5, 9])
+def test_systems_are_solved_as_on_the_cpu(
+    library: Any, solver: str, boundary: str, stencil: int
+) -> None:
+    derivatives = np.random.default_rng(2).normal(size=(3, 37, 53)).astype(np.float32)
+
+    def solve(planes: list[Any], device: str = "auto") -> Any:
+        return aperture.solve_horn_schunck(
+            *planes,
+            alpha=0.7,
+            solver=solver,
+            iterations=2000,
+            tolerance=1e-6,
+            boundary=boundary,
+            stencil=stencil,
+            device=device,
+        )
+
+    u, v, history = solve([library.array(plane) for plane in derivatives])
+    assert isinstance(u, library.type()) and isinstance(v, library.type())
+    assert type(history) is np.ndarray
+    assert history[0] == pytest.approx(1) and history[-1] < 1e-6
+    expected = solve(list(derivatives), "cpu")
+    assert np.allclose(library.host(u), expected[0], atol=1e-4)
+    assert np.allclose(library.host(v), expected[1], atol=1e-4)
+    staged = solve(list(derivatives), "gpu")
+    assert type(staged[0]) is np.ndarray
+    assert (staged[0] == library.host(u)).all() and (staged[1] == library.host(v)).all()
+    assert (staged[2] == history).all()
+
+
+def test_bad_systems_on_a_gpu(library: Any) -> None:
+    there = library.array(np.ones((20, 30), np.float32))
+    for planes, error, message in (
+        ((there, there, np.ones((20, 30))), TypeError, "it: expected an array of"),
+        ((there, there[1:], there), ValueError, r"iy: shape \(19, 30\), of ix \(20, 30\)"),
+        ((there, there / 0, there), ValueError, "iy: elements are NaN or infinite"),
+        ((there, there * 1e30, there), ValueError, "products of ix, iy and it"),
+    ):
+        with pytest.raises(error, match=message):
+            aperture.solve_horn_schunck(*planes, alpha=1.0)
+
+
+def test_functions_of_cpus_take_arrays_on_a_gpu(library: Any) -> None:
+    random = np.random.default_rng(3)
+    uv = random.normal(size=(20, 30, 2)).astype(np.float32)
+    video = random.integers(90, 110, (12, 20, 30), np.uint8)
+    video[8:, 5:15, 5:15] = 200
+    there = [library.array(array) for array in (uv, -uv, video, video[0])]
+    assert aperture.flow_errors(*there[:2]) == aperture.flow_errors(uv, -uv)
+    subtracts = [aperture.BackgroundSubtractor(burn_in=4) for _ in range(2)]
+    for found, expected in (
+        (aperture.flow_to_image(there[0]), aperture.flow_to_image(uv)),
+        (aperture.flow_consistency(*there[:2]), aperture.flow_consistency(uv, -uv)),
+        (aperture.foreground_masks(*there[2:]), aperture.foreground_masks(video, video[0])),
+        (subtracts[0].fit(there[2]), subtracts[1].fit(video)),
+        (subtracts[0].background, subtracts[1].background),
+        (subtracts[0].apply(there[3]), subtracts[1].apply(video[0])),
+        (subtracts[0].background, subtracts[1].background),
+    ):
+        assert isinstance(found, library.type())
+        assert str(getattr(found, "device", "")) == str(getattr(there[0], "device", ""))
+        assert (library.host(found) == expected).all()
+        assert library.host(found).dtype == expected.dtype
+    with pytest.raises(TypeError, match="truth: expected an array of"):
+        aperture.flow_errors(there[0], uv)
+    # JAX converts its arrays itself where NumPy's are expected.
+    if library.name != "jax":
+        with pytest.raises(TypeError, match="truth: .*expected host memory"):
+            aperture.flow_errors(uv, there[1])
+
+
+def test_results_go_back_to_the_gpu_that_the_arrays_are_on() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    uv = torch.zeros((20, 30, 2), device="cuda:1")
+    assert aperture.flow_to_image(uv).device == uv.device
+    u, s, vt = aperture.tall_svd(torch.rand((300, 5), device="cuda:1"))
+    assert u.device == s.device == vt.device == uv.device
+    with pytest.raises(ValueError, match="truth: on GPU 0, but the first array is on GPU 1"):
+        aperture.flow_errors(uv, uv.to("cuda:0"))
+
+
+def test_too_little_memory_makes_a_gpu_unfit() -> None:
+    with pytest.raises(aperture.UnfitDevice, match="cudaErrorMemoryAllocation"):
+        gpu_core().DeviceMemory(2**46, 0)
+
+
 def test_import_starts_no_gpu() -> None:
     script = (
         "import aperture; maps = open('/proc/self/maps').read();"
