@@ -13,6 +13,7 @@ from aperture._extension import core as _core
 from aperture._flow import FlowEstimator, flow
 from aperture._flow_fields import flow_consistency, flow_errors, flow_to_image, warp
 from aperture._horn_schunck import solve_horn_schunck
+from aperture._kept import clear_cache
 from aperture._rpca import RpcaResult, rpca
 from aperture._simulation import perfect_suite_cube, simulate_clutter
 from aperture._stap import Stap, stap
@@ -36,6 +37,7 @@ __all__ = [
     "UnfitDevice",
     "__version__",
     "build_info",
+    "clear_cache",
     "correlate",
     "cpu_info",
     "flow",

@@ -8,14 +8,14 @@ import functools
 import operator
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aperture import _arrays
-from aperture._arrays import Array
 from aperture._extension import core
+from aperture._kept import kept
 from aperture._parameters import assign, whole_numbers
 from aperture._places import Place, at_place
 
@@ -160,7 +160,7 @@ def correlate(
         these pixels, all planes together, in [-1, 1].
     mask : [row, column] or [row, column, channel], optional
         Only pixels with a nonzero element count. One mask for all images, or a tuple of two, for
-        ``a`` and ``b``.
+        ``a`` and ``b``. On a GPU the call then waits for the result.
     method : {"auto", "direct", "fft"}
         Sums as they are defined, Fourier transforms, or whichever is expected to be faster.
     precision : {"fp32", "fp64", "tf32x3"}
@@ -216,11 +216,12 @@ def correlate(
         assign(parameters, signed=signed)
     if offsets is not None:
         parameters.set_offsets(*_offsets(offsets))
+    settings = (offsets, signed, planes, normalize, estimator, method, precision)
     found = at_place(
         a,
         device,
         threads,
-        lambda place: _correlate(place, a, b, mask, parameters, planes is None, check_finite),
+        lambda place: _correlate(place, a, b, mask, parameters, settings, check_finite),
     )
     # A GPU's caller, who is not to wait here, asks for `on_border`.
     if not _arrays.on_gpu(a) and found.on_border is not None:
@@ -234,9 +235,10 @@ def _correlate(
     b: Any,
     mask: Any,
     parameters: Any,
-    stored: bool,
+    settings: tuple[Any, ...],
     check_finite: bool | None,
 ) -> Correlation:
+    stored = parameters.planes is None
     pair = b is not None
     first = _image("a", a, place, stored, check_finite)
     second = _image("b", b, place, stored, check_finite) if pair else None
@@ -247,21 +249,27 @@ def _correlate(
             of_a, of_b = _arrays.shape_of("a", a), _arrays.shape_of("b", b)
             raise ValueError(f"b: shape {of_b}, of a {of_a}")
     masks = _masks(mask, place, pair)
-    work = place.core.ImageCorrelation(place.where)
-    stream = place.stream(work)
-
-    def handle(there: Any) -> Any:
-        return None if there is None else place.handle(there, work)
-
-    work.prepare(stream, parameters, extent, pair, *(handle(chosen) for chosen in masks))
-    shape = work.shape
-    surface = place.new(shape[1:], np.float64)
-    contributions = place.new(shape, np.float64)
-    overlap = place.new(shape[1:], np.int64)
-    results = [surface, contributions, overlap]
-    work.run(stream, handle(first), handle(second), *(handle(result) for result in results))
-    surface, contributions, overlap = (place.result(result, work) for result in results)
-    lags = work.lags
+    # An object has its masks for good.
+    made_for = ("ImageCorrelation", place.core.__name__, place.where, extent, pair, settings)
+    objects = (
+        nullcontext(_prepared(place, parameters, extent, pair, masks))
+        if masks
+        else kept(made_for, lambda: _prepared(place, parameters, extent, pair, ()))
+    )
+    with objects as work:
+        shape = work.shape
+        surface = place.new(shape[1:], np.float64)
+        contributions = place.new(shape, np.float64)
+        overlap = place.new(shape[1:], np.int64)
+        there = (first, second, surface, contributions, overlap)
+        work.run(
+            place.stream(work),
+            *(None if array is None else place.handle(array, work) for array in there),
+        )
+        surface, contributions, overlap = (
+            place.result(array, work) for array in (surface, contributions, overlap)
+        )
+        lags, method = work.lags, work.method
     estimator = parameters.estimator
 
     def find() -> _Findings:
@@ -279,8 +287,17 @@ def _correlate(
         overlap=overlap,
         dy=back(np.arange(lags.first_row, lags.first_row + shape[1])),
         dx=back(np.arange(lags.first_column, lags.first_column + shape[2])),
-        method=work.method,
+        method=method,
     )
+
+
+def _prepared(
+    place: Place, parameters: Any, extent: tuple[int, ...], pair: bool, masks: tuple[Any, ...]
+) -> Any:
+    work = place.core.ImageCorrelation(place.where)
+    there = [place.handle(mask, work) for mask in masks]
+    work.prepare(place.stream(work), parameters, extent, pair, there)
+    return work
 
 
 def _offsets(offsets: Any) -> tuple[int, int]:
@@ -304,11 +321,11 @@ def _image(name: str, array: Any, place: Place, stored: bool, check: bool | None
     return place.input(name, pixels, np.float32, check)
 
 
-def _masks(mask: Any, place: Place, pair: bool) -> tuple[Any, Any]:
+def _masks(mask: Any, place: Place, pair: bool) -> tuple[Any, ...]:
     if mask is None:
-        return None, None
+        return ()
     if not isinstance(mask, tuple):
-        return _mask("mask", mask, place), None
+        return (_mask("mask", mask, place),)
     if len(mask) != 2 or not pair:
         raise ValueError(f"mask: a tuple of {len(mask)}, expected one mask, or two for a pair")
     return _mask("mask of a", mask[0], place), _mask("mask of b", mask[1], place)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core
+from aperture._kept import kept
 from aperture._places import Place, at_place
 
 
@@ -104,18 +106,18 @@ def qr(
 
 def _qr(place: Place, a: Any, method: str, mode: str, check_finite: bool | None) -> Any:
     matrix, dtype = _matrix(place, a, check_finite)
-    factors = _factors(place, method, matrix.shape, dtype)
-    stream = place.stream(factors)
     rows, columns = matrix.shape
-    r = place.new((columns, columns), dtype)
-    arguments = (place.handle(matrix, factors), place.handle(r, factors))
-    if mode == "r":
-        factors.find_r(stream, *arguments)
-        return place.result(r, factors)
-    factors.factor(stream, *arguments)
-    q = place.new((rows, columns), dtype)
-    factors.form_q(stream, place.handle(q, factors))
-    return place.result(q, factors), place.result(r, factors)
+    with _factors(place, method, matrix.shape, dtype) as factors:
+        stream = place.stream(factors)
+        r = place.new((columns, columns), dtype)
+        arguments = (place.handle(matrix, factors), place.handle(r, factors))
+        if mode == "r":
+            factors.find_r(stream, *arguments)
+            return place.result(r, factors)
+        factors.factor(stream, *arguments)
+        q = place.new((rows, columns), dtype)
+        factors.form_q(stream, place.handle(q, factors))
+        return place.result(q, factors), place.result(r, factors)
 
 
 def tall_svd(
@@ -178,24 +180,24 @@ def tall_svd(
 
 def _tall_svd(place: Place, a: Any, check_finite: bool | None) -> tuple[Any, Any, Any]:
     matrix, dtype = _matrix(place, a, check_finite)
-    factors = _factors(place, "tsqr", matrix.shape, dtype)
-    stream = place.stream(factors)
     rows, columns = matrix.shape
-    r = place.new((columns, columns), dtype)
-    factors.factor(stream, place.handle(matrix, factors), place.handle(r, factors))
-    home = place.home
-    square = home.input("r", place.result(r, factors), dtype, False)
-    with home.library() as library:
-        # Python's float is double precision where the library has it.
-        of_r = library.linalg.svd(library.asarray(square, dtype=float))
-    left, s, vt = (home.input("r", factor, dtype, False) for factor in of_r)
-    u = place.new((rows, columns), dtype)
-    left = place.input("r", left, dtype, False)
-    factors.apply_q(stream, place.handle(left, factors), place.handle(u, factors))
-    if place.core is not core:
-        # ``left`` is read until then, and JAX reuses at once what nobody refers to.
-        factors.synchronize()
-    return place.result(u, factors), home.result(s, factors), home.result(vt, factors)
+    with _factors(place, "tsqr", matrix.shape, dtype) as factors:
+        stream = place.stream(factors)
+        r = place.new((columns, columns), dtype)
+        factors.factor(stream, place.handle(matrix, factors), place.handle(r, factors))
+        home = place.home
+        square = home.input("r", place.result(r, factors), dtype, False)
+        with home.library() as library:
+            # Python's float is double precision where the library has it.
+            of_r = library.linalg.svd(library.asarray(square, dtype=float))
+        left, s, vt = (home.input("r", factor, dtype, False) for factor in of_r)
+        u = place.new((rows, columns), dtype)
+        left = place.input("r", left, dtype, False)
+        factors.apply_q(stream, place.handle(left, factors), place.handle(u, factors))
+        if place.core is not core:
+            # ``left`` is read until then, and JAX reuses at once what nobody refers to.
+            factors.synchronize()
+        return place.result(u, factors), home.result(s, factors), home.result(vt, factors)
 
 
 def _matrix(
@@ -217,8 +219,11 @@ def _matrix(
     return matrix.T if by_columns else matrix, dtype
 
 
-def _factors(place: Place, method: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
+def _factors(
+    place: Place, method: str, shape: tuple[int, ...], dtype: npt.DTypeLike
+) -> AbstractContextManager[Any]:
     if not isinstance(method, str):
         raise TypeError(f"method {method!r}: expected a string")
-    kind = place.core.TallQr32 if dtype is np.float32 else place.core.TallQr64
-    return kind(method, *shape, place.where)
+    kind = "TallQr32" if dtype is np.float32 else "TallQr64"
+    made_for = (kind, place.core.__name__, place.where, method, *shape)
+    return kept(made_for, lambda: getattr(place.core, kind)(method, *shape, place.where))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from aperture import _arrays
 from aperture._extension import core
 from aperture._flow_parameters import assign_given
+from aperture._kept import kept
 from aperture._parameters import whole_numbers, word
 from aperture._places import Place, at_place, place_of
 
@@ -362,43 +363,17 @@ def flow(
     >>> np.round(np.median(uv, axis=(0, 1))).tolist()
     [2.0, -1.0]
     """
+    settings = _without(locals(), "image0", "image1", "initial", "out")
     shape, batch = _layout("image0", image0)
-    estimator = FlowEstimator(
-        shape[batch : batch + 2],
-        preset=preset,
-        method=method,
-        robust=robust,
-        alpha=alpha,
-        brightness=brightness,
-        contrast=contrast,
-        reweightings=reweightings,
-        window=window,
-        regularisation=regularisation,
-        levels=levels,
-        scale=scale,
-        warps=warps,
-        median=median,
-        weighted_median=weighted_median,
-        largest_update=largest_update,
-        interpolation=interpolation,
-        smooth_increment=smooth_increment,
-        blur=blur,
-        texture=texture,
-        solver=solver,
-        iterations=iterations,
-        tolerance=tolerance,
-        relaxation=relaxation,
-        precondition=precondition,
-        s_step=s_step,
-        basis=basis,
-        boundary=boundary,
-        stencil=stencil,
-        impl=impl,
-        device=device,
-        threads=threads,
-        check_finite=check_finite,
-    )
-    return estimator(image0, image1, initial=initial, out=out)
+    extent = shape[batch : batch + 2]
+    with kept(
+        ("FlowEstimator", extent, settings), lambda: FlowEstimator(extent, **settings)
+    ) as estimator:
+        return estimator(image0, image1, initial=initial, out=out)
+
+
+def _without(arguments: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in names}
 
 
 def _shape_of_image(shape: Sequence[int]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aperture._extension import core
+from aperture._kept import kept
 from aperture._parameters import number, word
 from aperture._places import HostPlace, Place, at_place
 
@@ -141,11 +142,12 @@ def _warp(place: Place, image: Any, uv: Any, kind: str) -> Any:
     if tuple(field.shape[:2]) != shape[:2]:
         raise ValueError(f"uv: shape {tuple(field.shape)}, expected {(*shape[:2], 2)}")
     warped = place.new(shape, np.float32)
-    warper = place.core.Warper(place.where)
-    there = (place.handle(array, warper) for array in (values, field))
-    if min(shape) > 0:
-        warper.run(place.stream(warper), *there, kind, place.handle(warped, warper))
-    return place.result(warped, warper)
+    made_for = ("Warper", place.core.__name__, place.where)
+    with kept(made_for, lambda: place.core.Warper(place.where)) as warper:
+        there = (place.handle(array, warper) for array in (values, field))
+        if min(shape) > 0:
+            warper.run(place.stream(warper), *there, kind, place.handle(warped, warper))
+        return place.result(warped, warper)
 
 
 def flow_consistency(forward: Any, backward: Any, *, threads: int | None = None) -> Any:

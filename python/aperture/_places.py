@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core, gpu_core, has_gpu
+from aperture._kept import clear_cache
 from aperture._system import threads_for
 
 Shape = tuple[int, ...]
@@ -134,12 +135,15 @@ def at_place(like: Any, device: str, threads: int | None, work: Callable[[Place]
     a warning says so and the work is done on the CPU, as the programs do.
     """
     place = place_of(like, device, threads)
-    try:
-        return work(place)
-    except core.UnfitDevice as unfit:
-        if device != "auto" or place.home is place:
-            raise
-        reason = str(unfit)
+    while True:
+        try:
+            return work(place)
+        except core.UnfitDevice as unfit:
+            reason = str(unfit)
+            if not clear_cache():
+                if device != "auto" or place.home is place:
+                    raise
+                break
     # Not before the exception is gone, whose frames keep arrays on the GPU.
     warnings.warn(f"computing on the CPU: {reason}", stacklevel=3)
     return work(place.home)

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
@@ -39,14 +40,14 @@ class ImageCorrelation {
     /// `extent`: channels or planes, rows, columns.
     void prepare(std::uintptr_t stream, const corr::Parameters& parameters,
                  const std::tuple<index_t, index_t, index_t>& extent, bool pair,
-                 const std::optional<Mask>& mask_a, const std::optional<Mask>& mask_b) {
+                 const std::vector<Mask>& given_masks) {
         const auto [channels, rows, columns] = extent;
         const core::Extents<3> image{channels, rows, columns};
         stored_planes_ = !parameters.planes;
         worker_.run(stream, [&] {
             std::vector<core::Array<float, 2, Space>> masks;
-            for (const std::optional<Mask>& mask : {mask_a, mask_b}) {
-                if (mask) masks.push_back(copy_of(view_of<const float, 2, Space>(*mask)));
+            for (const Mask& mask : given_masks) {
+                masks.push_back(copy_of(view_of<const float, 2, Space>(mask)));
             }
             correlator_.emplace(worker_.executor(), parameters, image, pair, std::move(masks));
         });
@@ -109,8 +110,7 @@ void bind_correlation(nb::module_& module) {
     const auto array = [] { return nb::arg().noconvert(); };
     nb::class_<Correlation> bound(module, "ImageCorrelation");
     bound.def(nb::init<int>())
-        .def("prepare", &Correlation::prepare, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             array().none(), array().none())
+        .def("prepare", &Correlation::prepare)
         .def_prop_ro("shape", &Correlation::shape)
         .def_prop_ro("lags", &Correlation::lags)
         .def_prop_ro("method", &Correlation::method)

@@ -438,3 +438,63 @@ def test_cublas_repeats_what_it_cannot_factor() -> None:
     for implementation in ("fused", "staged", "cublas"):
         result = aperture.stap(zeros, training_block=16, impl=implementation, device="gpu")
         assert (result.info != 0).all() and not result.output.any()
+
+
+CORRELATIONS = [
+    {},
+    {"planes": "grey", "estimator": "unbiased", "signed": True},
+    {"planes": "rgb", "estimator": "pearson"},
+    {"planes": "gradient", "method": "direct"},
+]
+
+
+@pytest.mark.filterwarnings("ignore:the largest value")
+@pytest.mark.parametrize("arguments", CORRELATIONS, ids=[str(i) for i in range(4)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_correlations_stay_in_the_library_and_agree_with_the_cpu(
+    library: Any, images: Any, arguments: dict[str, Any], masked: bool
+) -> None:
+    mask = (np.mgrid[:60, :90][1] > 20).astype(np.uint8) if masked else None
+    there = [library.array(image) for image in images]
+    found = aperture.correlate(
+        *there, **arguments, mask=None if mask is None else library.array(mask)
+    )
+    expected = aperture.correlate(*images, **arguments, mask=mask, device="cpu")
+    assert isinstance(found.surface, library.type())
+    assert isinstance(found.overlap, library.type())
+    bound = 1e-4 * np.abs(expected.surface).max()
+    assert np.abs(library.host(found.surface) - expected.surface).max() < bound
+    assert np.abs(library.host(found.planes) - expected.planes).max() < bound
+    assert (library.host(found.overlap) == expected.overlap).all()
+    assert (found.dy == expected.dy).all() and (found.dx == expected.dx).all()
+    if expected.peak is not None and expected.on_border is None:
+        assert found.peak == pytest.approx(expected.peak, abs=0.05)
+    staged = aperture.correlate(*images, **arguments, mask=mask, device="gpu")
+    assert type(staged.surface) is np.ndarray
+    assert (staged.surface == library.host(found.surface)).all()
+
+
+def test_correlations_do_not_wait(library: Any, images: Any) -> None:
+    there = [library.array(image) for image in images]
+    for arguments in ({}, {"estimator": "pearson"}):
+        aperture.correlate(*there, **arguments)
+        waits = gpu_core().waits()
+        found = aperture.correlate(*there, **arguments)
+        assert gpu_core().waits() == waits
+        assert found.peak is not None
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float32])
+def test_correlations_of_images_of_every_type(library: Any, images: Any, kind: Any) -> None:
+    scale = 257 if kind is np.uint16 else 1
+    pair = [library.array((image.astype(int) * scale).astype(kind)) for image in images]
+    found = aperture.correlate(*pair)
+    usual = aperture.correlate(*(library.array(image) for image in images))
+    assert (library.host(found.surface) == library.host(usual.surface)).all()
+    planes = library.array(np.moveaxis(images, -1, 1)[0].astype(np.float32))
+    of_planes = aperture.correlate(planes, planes=None)
+    expected = aperture.correlate(
+        np.moveaxis(images, -1, 1)[0].astype(np.float32), planes=None, device="cpu"
+    )
+    bound = 1e-4 * np.abs(expected.surface).max()
+    assert np.abs(library.host(of_planes.surface) - expected.surface).max() < bound

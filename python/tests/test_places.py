@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -81,12 +81,16 @@ class GpuModule:
 
 
 @pytest.fixture
-def gpu_module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> GpuModule:
+def gpu_module(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[GpuModule]:
     module = GpuModule(getattr(request, "param", False))
     monkeypatch.setattr(_places, "has_gpu", lambda: True)
     for user in (_places, _cuda):
         monkeypatch.setattr(user, "gpu_core", lambda: module)
-    return module
+    aperture.clear_cache()
+    yield module
+    aperture.clear_cache()
 
 
 # Each returns arrays.
@@ -112,6 +116,7 @@ def test_host_arrays_go_to_a_gpu_and_come_back(call: Any, gpu_module: GpuModule)
     expected = call(device="cpu")
     assert not gpu_module.made
     for device in ("auto", "gpu"):
+        aperture.clear_cache()
         gpu_module.made.clear()
         for one, other in zip(call(device=device), expected, strict=True):
             assert type(one) is np.ndarray and (one == other).all()

@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Objects with workspace that functions keep for their next call."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_MOST = 4
+_lock = threading.Lock()
+# By what they were made for; the one used longest ago comes first.
+_idle: dict[str, Any] = {}
+
+
+@contextmanager
+def kept(made_for: tuple[Any, ...], make: Callable[[], T]) -> Iterator[T]:
+    """An object of ``make`` for one call at a time, which an earlier call may have left.
+
+    ``made_for`` is all that the object depends on. To free an object's memory would wait for a
+    GPU; a call that fails leaves none.
+    """
+    key = repr(made_for)
+    with _lock:
+        found = _idle.pop(key, None)
+    worker = make() if found is None else found
+    yield worker
+    with _lock:
+        _idle[key] = worker
+        # Freed without the lock.
+        dropped = [_idle.pop(next(iter(_idle))) for _ in range(len(_idle) - _MOST)]
+    dropped.clear()
+
+
+def clear_cache() -> bool:
+    """Free the memory that functions keep to be faster when they are called again.
+
+    :func:`flow`, :func:`correlate`, :func:`warp` and :func:`qr` keep the workspace of their last
+    calls, four at most. Reusable objects such as :class:`Stap` own theirs.
+
+    Returns
+    -------
+    bool
+        Whether there was any.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> r = aperture.qr(np.ones((8, 2)), mode="r")
+    >>> aperture.clear_cache(), aperture.clear_cache()
+    (True, False)
+    """
+    with _lock:
+        dropped = list(_idle.values())
+        _idle.clear()
+    return bool(dropped)
+
+
+# While the GPU's driver is there.
+atexit.register(clear_cache)
