@@ -32,10 +32,6 @@ using Cube = ArrayIn<const cfloat, 3, Host>;
 using SteeringIn = ArrayIn<const cfloat, 2, Host>;
 using StageTimes = std::vector<std::pair<std::string, double>>;
 
-stap::CubeShape shape_of(index_t channels, index_t pulses, index_t range_cells, bool doppler) {
-    return {channels, pulses, range_cells, doppler ? stap::Domain::doppler : stap::Domain::pulse};
-}
-
 /// A row of a table of detections or targets; the package names the columns.
 using DetectionRow = std::tuple<int, int, index_t, double, double, bool, int>;
 using TargetRow = std::tuple<double, double, double, double, double, int>;
@@ -211,6 +207,7 @@ void bind_pipeline(nb::module_& module) {
     bind_stream(bound);
 }
 
+#if !APERTURE_PYTHON_GPU
 void bind_parameters(nb::module_& module) {
     using stap::Parameters;
     nb::class_<Parameters> bound(module, "StapParameters");
@@ -248,7 +245,8 @@ void bind_problem(nb::module_& module) {
     nb::class_<stap::CubeShape>(module, "CubeShape")
         .def("__init__", [](stap::CubeShape* shape, index_t channels, index_t pulses,
                             index_t range_cells, bool doppler) {
-            new (shape) stap::CubeShape(shape_of(channels, pulses, range_cells, doppler));
+            new (shape) stap::CubeShape{channels, pulses, range_cells,
+                                        doppler ? stap::Domain::doppler : stap::Domain::pulse};
         });
     module.attr("DEFAULT_PFA") = stap::default_pfa;
     module.attr("DEFAULT_SPACING") = stap::default_spacing_wavelengths;
@@ -325,6 +323,7 @@ void bind_simulation(nb::module_& module) {
         },
         nb::arg().noconvert());
 }
+#endif
 
 }  // namespace
 
