@@ -3,11 +3,15 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 #include "aperture/core/executor.hpp"
+#include "aperture/core/timing.hpp"
 #include "libcore/allocated_bytes.hpp"
 #include "libcore/gpu/cuda_check.hpp"
-#include "libcore/gpu/wait_count.hpp"
+#include "libcore/gpu/waits.hpp"
 
 namespace aperture::core {
 
@@ -34,12 +38,36 @@ __global__ void probe_kernel() {}
 
 constexpr int least_compute_capability = 80;
 
+/// The status that `query` returns when it is no longer cudaErrorNotReady. Waits with checkpoints.
+template <class Query>
+cudaError_t status_after(Gpu& gpu, const Query& query) {
+    // Short waits end at once. In long ones, queries keep other threads from the driver.
+    constexpr double eager_ms = 1;
+    constexpr std::chrono::microseconds pause(50);
+    const Stopwatch watch;
+    for (;;) {
+        const cudaError_t status = query();
+        if (status != cudaErrorNotReady) return status;
+        // It is no error that the next check should see.
+        static_cast<void>(cudaGetLastError());
+        gpu.checkpoint();
+        if (watch.ms() > eager_ms) std::this_thread::sleep_for(pause);
+    }
+}
+
 }  // namespace
 
 std::uint64_t device_allocations() { return device_allocation_count.load(); }
 std::uint64_t device_bytes_allocated() { return device_allocation_bytes.load(); }
 std::uint64_t waits_for_gpu() { return wait_count.load(); }
 void count_wait_for_gpu() { ++wait_count; }
+
+void wait_for_event(Gpu& gpu, cudaEvent_t event) {
+    count_wait_for_gpu();
+    check_status(gpu.has_checkpoint() ? status_after(gpu, [&] { return cudaEventQuery(event); })
+                                      : cudaEventSynchronize(event),
+                 "waiting for the GPU");
+}
 
 CurrentDevice::CurrentDevice() { APERTURE_CUDA_TRY(cudaGetDevice(&device_)); }
 CurrentDevice::~CurrentDevice() {
@@ -99,6 +127,7 @@ void* allocate(Device, std::size_t bytes, Pages) {
     return block;
 }
 
+// cudaFree and cudaFreeHost wait for what all streams do: no kernel uses memory that was freed.
 void release(Device, void* block, Pages) noexcept { cudaFree(block); }
 
 void* allocate_locked(std::size_t bytes) {
@@ -124,6 +153,7 @@ struct Gpu::State {
     cudaDeviceProp properties{};
     cudaStream_t stream{};
     cudaEvent_t event{};  ///< orders work of other streams and this one
+    std::function<void()> action;
 
     explicit State(int number) : device(number) {
         use();
@@ -187,7 +217,22 @@ CUstream_st* Gpu::stream() const {
 
 void Gpu::synchronize() {
     count_wait_for_gpu();
-    APERTURE_CUDA_TRY(cudaStreamSynchronize(state_->stream));
+    check_status(has_checkpoint()
+                     ? status_after(*this, [&] { return cudaStreamQuery(state_->stream); })
+                     : cudaStreamSynchronize(state_->stream),
+                 "waiting for the GPU");
+}
+
+void Gpu::set_checkpoint(std::function<void()> action) { state_->action = std::move(action); }
+bool Gpu::has_checkpoint() const { return static_cast<bool>(state_->action); }
+void Gpu::checkpoint() {
+    try {
+        if (state_->action) state_->action();
+    } catch (...) {
+        // Destructors that the exception passes may wait, but not throw.
+        state_->action = {};
+        throw;
+    }
 }
 
 void Gpu::wait_for(CUstream_st* other) {

@@ -17,7 +17,7 @@
 #include <cuda_runtime_api.h>
 
 #include "libcore/gpu/cuda_check.hpp"
-#include "libcore/gpu/wait_count.hpp"
+#include "libcore/gpu/waits.hpp"
 #endif
 
 namespace aperture::core {
@@ -38,10 +38,7 @@ class Mark {
     /// Sets the mark after all work submitted so far.
     void set(Gpu& gpu) { APERTURE_CUDA_TRY(cudaEventRecord(event_, gpu.stream())); }
     /// Waits until all work before the mark is done; throws DeviceError if any of it failed.
-    void wait() {
-        count_wait_for_gpu();
-        APERTURE_CUDA_TRY(cudaEventSynchronize(event_));
-    }
+    void wait(Gpu& gpu) { wait_for_event(gpu, event_); }
 
   private:
     cudaEvent_t event_{};
@@ -51,7 +48,7 @@ class Mark {
 class Mark {
   public:
     void set(Simt&) {}
-    void wait() {}
+    void wait(Simt&) {}
 };
 #endif
 

@@ -5,7 +5,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "libcore/gpu/cuda_check.hpp"
-#include "libcore/gpu/wait_count.hpp"
+#include "libcore/gpu/waits.hpp"
 #include "libcore/timeline_state.hpp"
 
 namespace aperture::core {

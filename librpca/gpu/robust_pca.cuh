@@ -78,7 +78,7 @@ class MultiplierOperations {
     }
     const RunState& state(int iteration) {
         Reading& reading = readings_[iteration % 2];
-        reading.mark.wait();
+        reading.mark.wait(executor_);
         const RunState& state = reading.state.data()[0];
         if (state.failed != 0) {
             executor_.synchronize();

@@ -182,9 +182,12 @@ class StapPipeline {
     StageTimes stage_times(std::int64_t run) {
         if (run != runs_) return {};
         StageTimes times;
-        for (const core::Stage& stage : worker_.run(0, [&] { return timeline_.stages(); })) {
-            times.emplace_back(stage.name, stage.ms);
-        }
+        const std::vector<core::Stage> stages = worker_.run(0, [&] {
+            // Which a signal may end, as timeline_ does not.
+            worker_.executor().synchronize();
+            return timeline_.stages();
+        });
+        for (const core::Stage& stage : stages) times.emplace_back(stage.name, stage.ms);
         return times;
     }
 

@@ -20,6 +20,24 @@ void expects_no_fork();
 /// Called once, when the module is loaded.
 void watch_forks();
 
+/// Python handles signals on its main thread only, and while the library computes only in raise().
+class Signals {
+  public:
+    /// A computation begins.
+    void begin() { since_.reset(); }
+    /// Now and then lets Python handle signals; throws an exception of theirs, KeyboardInterrupt.
+    void raise() {
+        constexpr double seconds = 0.05;
+        if (since_.seconds() < seconds) return;
+        const nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        since_.reset();
+    }
+
+  private:
+    core::Stopwatch since_;
+};
+
 /// The executor of a Python object. It computes without the interpreter's lock, for one thread at a
 /// time; others wait.
 class CpuWorker {
@@ -28,7 +46,7 @@ class CpuWorker {
 
     /// `threads` = 0: OpenMP's default.
     explicit CpuWorker(int threads) : cpu_(threads) {
-        cpu_.set_checkpoint([this] { raise_signals(); });
+        cpu_.set_checkpoint([this] { signals_.raise(); });
     }
     CpuWorker(const CpuWorker&) = delete;
     CpuWorker& operator=(const CpuWorker&) = delete;
@@ -41,7 +59,7 @@ class CpuWorker {
         expects_no_fork();
         const nb::gil_scoped_release release;
         const std::scoped_lock lock(mutex_);
-        since_signals_.reset();
+        signals_.begin();
         return work();
     }
     /// For code that is one for all workers: a CPU has no streams.
@@ -51,22 +69,14 @@ class CpuWorker {
     }
 
   private:
-    /// Python handles signals on its main thread only, and only here while the library computes.
-    void raise_signals() {
-        constexpr double seconds = 0.05;
-        if (since_signals_.seconds() < seconds) return;
-        const nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        since_signals_.reset();
-    }
-
     core::Cpu cpu_;
-    core::Stopwatch since_signals_;
+    Signals signals_;
     std::mutex mutex_;
 };
 
 #if APERTURE_PYTHON_GPU
-/// The same on a GPU. The calling thread's current device stays as it is.
+/// The same on a GPU, where a signal's exception ends the wait for work that then goes on. The
+/// calling thread's current device stays as it is.
 class GpuWorker {
   public:
     using Executor = core::Gpu;
@@ -88,6 +98,8 @@ class GpuWorker {
 
     void synchronize() {
         const nb::gil_scoped_release release;
+        const std::scoped_lock lock(mutex_);
+        const Checkpoints checkpoints(*this);
         gpu_.synchronize();
     }
 
@@ -99,12 +111,38 @@ class GpuWorker {
         const nb::gil_scoped_release release;
         const std::scoped_lock lock(mutex_);
         const core::CurrentDevice restored;
+        const Checkpoints checkpoints(*this);
+        if (unfinished_) {
+            // The work reads and writes memory of the host.
+            gpu_.synchronize();
+            unfinished_ = false;
+        }
         const Order order(gpu_, reinterpret_cast<CUstream_st*>(stream));
-        return work();
+        try {
+            return work();
+        } catch (...) {
+            unfinished_ = true;
+            throw;
+        }
     }
 
   private:
     GpuWorker(int device, const core::CurrentDevice& /*restored*/) : gpu_(device) {}
+
+    /// Only calls end at signals: destructors wait, too, but cannot throw.
+    class Checkpoints {
+      public:
+        explicit Checkpoints(GpuWorker& worker) : gpu_(worker.gpu_) {
+            worker.signals_.begin();
+            gpu_.set_checkpoint([&signals = worker.signals_] { signals.raise(); });
+        }
+        ~Checkpoints() { gpu_.set_checkpoint({}); }
+        Checkpoints(const Checkpoints&) = delete;
+        Checkpoints& operator=(const Checkpoints&) = delete;
+
+      private:
+        core::Gpu& gpu_;
+    };
 
     /// Even work that fails may have started to use the caller's arrays.
     class Order {
@@ -128,7 +166,9 @@ class GpuWorker {
     };
 
     core::Gpu gpu_;
+    Signals signals_;
     std::mutex mutex_;
+    bool unfinished_ = false;  ///< work of a call that an exception ended may still be going on
 };
 
 using Worker = GpuWorker;

@@ -8,13 +8,15 @@ import importlib
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import aperture
-from aperture._extension import gpu_core, has_gpu
+from aperture._cuda import StagedPlace
+from aperture._extension import core, gpu_core, has_gpu
 
 pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU can be used")
 
@@ -416,6 +418,54 @@ def test_results_go_back_to_the_gpu_that_the_arrays_are_on() -> None:
 def test_too_little_memory_makes_a_gpu_unfit() -> None:
     with pytest.raises(aperture.UnfitDevice, match="cudaErrorMemoryAllocation"):
         gpu_core().DeviceMemory(2**46, 0)
+
+
+def test_an_interrupt_ends_the_wait_for_a_long_kernel(interrupted: Callable[..., float]) -> None:
+    image = np.random.default_rng(1).integers(0, 256, (5000, 5000), np.uint8)
+
+    def run() -> None:
+        aperture.correlate(
+            image,
+            image[::-1],
+            planes="grey",
+            offsets=(600, 600),
+            method="direct",
+            precision="fp64",
+            device="gpu",
+        )
+
+    assert interrupted(run, after=1.0) < 1
+    small = aperture.correlate(image[:50, :50], planes="grey", method="direct", device="gpu")
+    expected = aperture.correlate(image[:50, :50], planes="grey", method="direct", device="cpu")
+    assert np.allclose(small.surface, expected.surface, atol=1e-5)
+
+
+def test_an_interrupt_ends_a_long_rpca(interrupted: Callable[..., float]) -> None:
+    matrix = np.random.default_rng(1).normal(size=(100, 50_000))
+    place = StagedPlace(matrix, 0)
+    parameters = core.RpcaParameters()
+    parameters.tolerance, parameters.max_iterations = 1e-300, 2**31 - 1
+    pca = place.core.RobustPca_float64(*matrix.shape, parameters, place.where)
+    there = place.input("matrix", matrix, np.float64)
+    parts = [place.new(matrix.shape, np.float64) for _ in range(2)]
+
+    def run(progress: Callable[[int, float], None] | None = None) -> None:
+        arrays = [place.handle(array, pca) for array in (there, *parts)]
+        pca.run(place.stream(pca), *arrays, progress)
+
+    def end(iteration: int, residual: float) -> None:
+        if iteration == 10:
+            raise StopIteration
+
+    with pytest.raises(StopIteration):
+        run(end)
+    expected = [place.result(part, pca) for part in parts]
+    assert interrupted(run) < 1
+    # The same object computes the same bits afterwards.
+    with pytest.raises(StopIteration):
+        run(end)
+    for part, before in zip(parts, expected, strict=True):
+        assert (place.result(part, pca) == before).all()
 
 
 def test_import_starts_no_gpu() -> None:

@@ -5,9 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <utility>
+
+#if APERTURE_CUDA
+#include <cuda_runtime_api.h>
+
+#include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/waits.hpp"
+#endif
 
 namespace aperture::core {
 namespace {
@@ -122,6 +132,117 @@ TEST(Gpu, CountsWaits) {
     EXPECT_EQ(waits_for_gpu(), before);
     gpu.synchronize();
     EXPECT_EQ(waits_for_gpu(), before + 1);
+}
+
+/// Work in an executor's stream that goes on until it is ended.
+class LongWork {
+  public:
+    explicit LongWork(Gpu& gpu) {
+        APERTURE_CUDA_TRY(cudaLaunchHostFunc(
+            gpu.stream(), [](void* work) { static_cast<LongWork*>(work)->ended_.wait(false); },
+            this));
+    }
+    ~LongWork() { end(); }
+    LongWork(const LongWork&) = delete;
+    LongWork& operator=(const LongWork&) = delete;
+
+    void end() {
+        ended_ = true;
+        ended_.notify_all();
+    }
+
+  private:
+    std::atomic<bool> ended_ = false;
+};
+
+struct Ended {};
+
+/// Calls test(gpu, wait) for each way to wait for all work of an executor.
+template <class Test>
+void for_each_wait(const Test& test) {
+    Gpu gpu;
+    test(gpu, std::function<void()>([&] { gpu.synchronize(); }));
+    cudaEvent_t event{};
+    gpu.stream();
+    APERTURE_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    test(gpu, std::function<void()>([&] {
+             APERTURE_CUDA_TRY(cudaEventRecord(event, gpu.stream()));
+             wait_for_event(gpu, event);
+         }));
+    cudaEventDestroy(event);
+}
+
+TEST(Gpu, CallsItsCheckpointWhileTheHostWaits) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    for_each_wait([](Gpu& gpu, const std::function<void()>& wait) {
+        LongWork work(gpu);
+        int calls = 0;
+        gpu.set_checkpoint([&] {
+            if (++calls == 5) work.end();
+        });
+        const auto before = waits_for_gpu();
+        wait();
+        EXPECT_EQ(waits_for_gpu(), before + 1);
+        EXPECT_GE(calls, 5);
+        EXPECT_TRUE(gpu.has_checkpoint());
+        EXPECT_TRUE(copies(gpu));
+        gpu.set_checkpoint({});
+        EXPECT_FALSE(gpu.has_checkpoint());
+        EXPECT_TRUE(copies(gpu));
+    });
+}
+
+TEST(Gpu, ACheckpointEndsAWaitButNotTheWork) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    for_each_wait([](Gpu& gpu, const std::function<void()>& wait) {
+        LongWork work(gpu);
+        int calls = 0;
+        gpu.set_checkpoint([&] {
+            if (++calls == 3) throw Ended();
+        });
+        const auto before = waits_for_gpu();
+        EXPECT_THROW(wait(), Ended);
+        EXPECT_EQ(calls, 3);
+        EXPECT_EQ(waits_for_gpu(), before + 1);
+        EXPECT_FALSE(gpu.has_checkpoint()) << "destructors could throw";
+        EXPECT_EQ(cudaStreamQuery(gpu.stream()), cudaErrorNotReady);
+        static_cast<void>(cudaGetLastError());
+        work.end();
+        gpu.synchronize();
+        EXPECT_EQ(calls, 3);
+        EXPECT_TRUE(copies(gpu));
+    });
+}
+
+/// Whether freeing memory waits for work that uses it.
+template <class Memory>
+bool freeing_waits(Gpu& gpu, LongWork& work, Memory memory) {
+    std::atomic<bool> freed = false;
+    std::jthread freeing([&] {
+        gpu.stream();
+        memory = {};
+        freed = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const bool waited = !freed;
+    work.end();
+    freeing.join();
+    gpu.synchronize();
+    return waited;
+}
+
+TEST(Gpu, MemoryIsNotFreedBeforeItsWorkIsDone) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    Gpu gpu;
+    for (const bool of_host : {false, true}) {
+        Array<float, 1, Device> there({1 << 20});
+        Array<float, 1> here({1 << 20}, Pages::locked);
+        LongWork work(gpu);
+        copy(gpu, std::as_const(there).view(), here.view());
+        EXPECT_TRUE(of_host ? freeing_waits(gpu, work, std::move(here))
+                            : freeing_waits(gpu, work, std::move(there)))
+            << "memory of the " << (of_host ? "host" : "device");
+    }
 }
 
 TEST(Gpu, WaitsForOtherStreams) {

@@ -81,6 +81,15 @@ class Gpu {
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
 
+    /// While the host waits for the GPU, in operations too, it calls `checkpoint` again and again.
+    /// An exception that `action` throws there ends the wait, removes the action and reaches the
+    /// caller of the operation. What was submitted goes on: device memory and locked memory of the
+    /// host are not freed before it is done, and before an operation's object is used again the
+    /// caller must wait by `synchronize`. Outputs are then incomplete.
+    void set_checkpoint(std::function<void()> action);
+    bool has_checkpoint() const;
+    void checkpoint();
+
     /// Work submitted from now on starts after what `other`, a stream of this GPU, has so far.
     /// Asynchronous.
     void wait_for(CUstream_st* other);
