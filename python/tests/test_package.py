@@ -8,10 +8,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import aperture
@@ -62,36 +60,6 @@ def test_number_of_threads() -> None:
         aperture.set_num_threads(-1)
     with pytest.raises(TypeError, match="float"):
         aperture.set_num_threads(2.0)  # type: ignore[arg-type]
-
-
-def flag_defaults(help_text: str) -> dict[str, str]:
-    """What --help says of defaults: "--flag ... (default X)" or "(default: ...)"."""
-    found = {}
-    for entry in re.split(r"\n  (?=-)", help_text):
-        flag = re.search(r"--([a-z0-9-]+)", entry)
-        default = re.search(r"\(default ([^)]*)\)", " ".join(entry.split()))
-        if flag and default:
-            found[flag.group(1)] = default.group(1)
-    return found
-
-
-def test_defaults_are_those_of_stap(program: Callable[[str], str]) -> None:
-    text = subprocess.run([program("stap"), "--help"], capture_output=True, text=True).stdout
-    said = flag_defaults(text)
-    signature = inspect.signature(aperture.stap).parameters
-    assert float(said["pfa"]) == signature["pfa"].default
-    assert said["solver"] == signature["solver"].default
-    assert said["impl"] == signature["impl"].default
-    assert said["loading"] == "none" and signature["loading"].default is None
-    assert said["detector"] == "none" and signature["detector"].default is None
-    assert re.search(r"or auto \(default\)", " ".join(text.split()))
-    assert signature["precision"].default == "auto"
-    assert re.search(r"disjoint blocks \(default\)", " ".join(text.split()))
-    assert signature["training"].default == "block"
-    cube = np.ones((2, 8, 200), np.complex64)
-    default = aperture.Stap(cube.shape)
-    assert f"order {2 * int(said['tdof'])}" in repr(default)
-    assert "16 steering vectors" in repr(default) and "16 over the visible" in text
 
 
 def _adapt(cube: Any) -> Any:
