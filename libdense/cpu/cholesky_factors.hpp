@@ -13,13 +13,14 @@
 namespace aperture::dense::tall {
 
 /// Computes R with gram = R^T R in fp64; returns false if a pivot is not positive and finite.
-inline bool factor_gram(core::View<const double, 2, core::Host> gram,
+inline bool factor_gram(const core::Cpu& cpu, core::View<const double, 2, core::Host> gram,
                         core::View<double, 2, core::Host> r) {
     const index_t order = gram.extent[0];
     for (index_t i = 0; i < order; ++i) {
         for (index_t j = 0; j < order; ++j) r(i, j) = j < i ? 0 : gram(i, j);
     }
     for (index_t k = 0; k < order; ++k) {
+        cpu.checkpoint();
         const double pivot = r(k, k);
         if (!(pivot > 0) || !std::isfinite(pivot)) return false;
         const double scale = 1 / std::sqrt(pivot);
@@ -33,10 +34,11 @@ inline bool factor_gram(core::View<const double, 2, core::Host> gram,
 }
 
 /// r = left r for upper triangles.
-inline void multiply_from_left(core::View<const double, 2, core::Host> left,
+inline void multiply_from_left(const core::Cpu& cpu, core::View<const double, 2, core::Host> left,
                                core::View<double, 2, core::Host> r) {
     const index_t order = r.extent[0];
     for (index_t i = 0; i < order; ++i) {
+        cpu.checkpoint();
         for (index_t j = order; j-- > i;) {
             double sum = 0;
             for (index_t k = i; k <= j; ++k) sum += left(i, k) * r(k, j);
@@ -189,8 +191,8 @@ class CholeskyFactors final : public HostFactors<T> {
     /// With the Cholesky factor R' of Q's Gram matrix: Q = Q R'^-1, R = R' R; then the new Gram
     /// matrix.
     bool step() {
-        if (!factor_gram(gram_, step_)) return false;
-        multiply_from_left(step_, r_);
+        if (!factor_gram(cpu_, gram_, step_)) return false;
+        multiply_from_left(cpu_, step_, r_);
         const index_t n = layout_.columns;
         factor_.set(n, n, [&](index_t i, index_t j) {
             if (i > j) return 0.0;

@@ -131,6 +131,7 @@ class MultiplierOperations {
             cpu_.checkpoint();
             spectrum_.decompose_gram(matrix_.gram());
         }
+        cpu_.checkpoint();
     }
     /// From the `r` largest singular values s, V their vectors:
     /// P = 1 1^T / frames + V diag((s - threshold) / s) V^T.

@@ -126,6 +126,19 @@ TEST(TallScale, AMillionRowsAreFactoredBackwardStably) {
     EXPECT_LE(orthogonality_ratio<float>(q.view()), ratio_limit);
 }
 
+TEST(TallQr, CholeskyOfManyColumnsPassesCheckpoints) {
+    core::Cpu cpu(1);
+    constexpr index_t columns = 150;
+    const Array<float, 2> a = matrix_of<float>({400, columns, Content::random});
+    Qr<float> qr(cpu, QrMethod::cholesky2, 400, columns);
+    Array<float, 2> r({columns, columns});
+    index_t passed = 0;
+    cpu.set_checkpoint([&] { ++passed; });
+    qr.factor(a.view(), r);
+    EXPECT_FALSE(qr.fell_back());
+    EXPECT_GE(passed, 4 * columns) << "rows of two factors and of their products";
+}
+
 TEST(TallQr, EndsAtCheckpoints) {
     core::Cpu cpu(1);
     const Array<float, 2> a = matrix_of<float>({3001, 24, Content::random});
