@@ -68,18 +68,16 @@ class FlowEstimator {
 
   private:
     void load(const ImageIn& image, core::Array<float, 2, Space>& grey) {
-        const auto to_grey = [&](auto sample) {
-            signal::to_grey(worker_.executor(), planes_in<const decltype(sample)>(image),
-                            grey.view());
-        };
-        if (image.dtype() == nb::dtype<std::uint8_t>()) {
-            to_grey(std::uint8_t());
-        } else if (image.dtype() == nb::dtype<std::uint16_t>()) {
-            to_grey(std::uint16_t());
-        } else {
-            core::expects(image.dtype() == nb::dtype<float>(), "image of another type");
-            to_grey(float());
-        }
+        core::expects(load_as<std::uint8_t>(image, grey) || load_as<std::uint16_t>(image, grey) ||
+                          load_as<float>(image, grey),
+                      "image of another type");
+    }
+    /// Returns whether the image is of this type.
+    template <class Sample>
+    bool load_as(const ImageIn& image, core::Array<float, 2, Space>& grey) {
+        if (image.dtype() != nb::dtype<Sample>()) return false;
+        signal::to_grey(worker_.executor(), planes_in<const Sample>(image), grey.view());
+        return true;
     }
 
     Worker worker_;
