@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from aperture import _arrays
 from aperture._extension import core
 from aperture._flow_parameters import assign_given
 from aperture._kept import kept
-from aperture._parameters import whole_numbers, word
+from aperture._parameters import expects_progress, whole_numbers, word
 from aperture._places import Place, at_place, place_of
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
@@ -140,26 +140,37 @@ class FlowEstimator:
             f"{levels} levels{solved}>"
         )
 
-    def __call__(self, image0: Any, image1: Any, *, initial: Any = None, out: Any = None) -> Any:
+    def __call__(
+        self,
+        image0: Any,
+        image1: Any,
+        *,
+        initial: Any = None,
+        progress: Callable[[int, int], object] | None = None,
+        out: Any = None,
+    ) -> Any:
         """Estimate the flow from one image to another, or of a batch of pairs.
 
         Parameters
         ----------
-        image0, image1, initial, out
+        image0, image1, initial, progress, out
             As for :func:`flow`.
 
         Returns
         -------
         float32 [row, column, 2] or [image, row, column, 2]
         """
+        expects_progress(progress)
         return at_place(
             image0,
             self._device,
             self._threads,
-            lambda place: self._estimate(place, image0, image1, initial, out),
+            lambda place: self._estimate(place, image0, image1, initial, progress, out),
         )
 
-    def _estimate(self, place: Place, image0: Any, image1: Any, initial: Any, out: Any) -> Any:
+    def _estimate(
+        self, place: Place, image0: Any, image1: Any, initial: Any, progress: Any, out: Any
+    ) -> Any:
         shape, batch = _layout("image0", image0)
         extent = shape[batch : batch + 2]
         if extent != self._shape:
@@ -186,12 +197,15 @@ class FlowEstimator:
         estimator = self._estimator(place)
         stream = place.stream(estimator)
         arrays = [inputs["image0"], inputs["image1"], result, inputs.get("initial")]
-        for i in range(shape[0]) if batch else (None,):
-            one = [array if array is None or i is None else array[i] for array in arrays]
+        pairs = shape[0] if batch else 1
+        for i in range(pairs):
+            one = [array[i] if batch and array is not None else array for array in arrays]
             estimator.run(
                 stream,
                 *(None if array is None else place.handle(array, estimator) for array in one),
             )
+            if progress is not None:
+                progress(i + 1, pairs)
         returned = place.result(result, estimator)
         return returned if out is None else out
 
@@ -239,6 +253,7 @@ def flow(
     boundary: str | None = None,
     stencil: int | None = None,
     impl: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
     device: str = "auto",
     threads: int | None = None,
     check_finite: bool | None = None,
@@ -322,6 +337,9 @@ def flow(
         hs: points of the Laplacian.
     impl : {"fused", "staged"}, optional
         On a GPU: as much as fits in a kernel, or a kernel for each operator.
+    progress : callable, optional
+        Called after each pair of a batch with how many are done, and of how many. On a GPU they may
+        still be computed then. An exception that it raises ends the call.
     device : {"auto", "cpu", "gpu", "gpu:N"}
         Where to compute.
     threads : int, optional
@@ -363,13 +381,13 @@ def flow(
     >>> np.round(np.median(uv, axis=(0, 1))).tolist()
     [2.0, -1.0]
     """
-    settings = _without(locals(), "image0", "image1", "initial", "out")
+    settings = _without(locals(), "image0", "image1", "initial", "progress", "out")
     shape, batch = _layout("image0", image0)
     extent = shape[batch : batch + 2]
     with kept(
         ("FlowEstimator", extent, settings), lambda: FlowEstimator(extent, **settings)
     ) as estimator:
-        return estimator(image0, image1, initial=initial, out=out)
+        return estimator(image0, image1, initial=initial, progress=progress, out=out)
 
 
 def _without(arguments: dict[str, Any], *names: str) -> dict[str, Any]:

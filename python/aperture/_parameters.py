@@ -56,6 +56,12 @@ def word(name: str, value: Any) -> str:
     return value
 
 
+def expects_progress(progress: Any) -> None:
+    """Raise unless an argument ``progress`` can be called, or is None."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: expected a function, not {type(progress).__name__}")
+
+
 def whole_number(name: str, value: Any) -> int:
     """A whole number."""
     try:

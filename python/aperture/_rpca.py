@@ -12,7 +12,7 @@ import numpy as np
 
 from aperture import _arrays
 from aperture._extension import core
-from aperture._parameters import assign, number, whole_number
+from aperture._parameters import assign, expects_progress, number, whole_number
 from aperture._places import Place, at_place
 
 _DEFAULTS = core.RpcaParameters()
@@ -141,8 +141,7 @@ def rpca(
         raise ValueError(f"matrix: shape {shape}, expected [frame, value] or [frame, ...]")
     if 0 in shape:
         raise ValueError(f"matrix: shape {shape} is empty")
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress: expected a function, not {type(progress).__name__}")
+    expects_progress(progress)
     if out is not None and not isinstance(out, RpcaResult):
         raise TypeError(f"out: expected an RpcaResult, not {type(out).__name__}")
     if not hasattr(matrix, "reshape"):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._extension import core
-from aperture._parameters import assign, number, shape_of_cube
+from aperture._parameters import assign, expects_progress, number, shape_of_cube
 from aperture._places import Place, at_place, place_of
 from aperture._stap_result import DETECTION_TYPE, TARGET_TYPE, StapResult
 from aperture._system import threads_for
@@ -155,13 +155,21 @@ class Stap:
             f"{self._map_shape[1]} Doppler bins, covariances of order {self._problem.order}>"
         )
 
-    def __call__(self, cube: Any, *, out: Any = None) -> StapResult:
+    def __call__(
+        self,
+        cube: Any,
+        *,
+        progress: Callable[[int, int], object] | None = None,
+        out: Any = None,
+    ) -> StapResult:
         """Process a cube.
 
         Parameters
         ----------
         cube : complex [channel, pulse, range]
             As for :func:`stap`, also [cpi, channel, pulse, range].
+        progress
+            As for :func:`stap`.
         out : StapResult or array, optional
             An earlier result of this object, whose arrays are overwritten, so that nothing is
             allocated; or an array for ``output``.
@@ -170,11 +178,15 @@ class Stap:
         -------
         StapResult
         """
+        expects_progress(progress)
         return at_place(
-            cube, self._device, self._threads, lambda place: self._process(place, cube, out)
+            cube,
+            self._device,
+            self._threads,
+            lambda place: self._process(place, cube, progress, out),
         )
 
-    def _process(self, place: Place, cube: Any, out: Any) -> StapResult:
+    def _process(self, place: Place, cube: Any, progress: Any, out: Any) -> StapResult:
         samples = place.input("cube", cube, np.complex64, self._check_finite)
         batch = samples.ndim == 4
         if tuple(samples.shape[batch:]) != self._shape:
@@ -192,17 +204,18 @@ class Stap:
             _arrays.expects_apart("out", there["output"], samples)
         stream = place.stream(pipeline)
         timings: dict[str, float] = {}
-        for cpi in range(leading[0]) if batch else (None,):
-            if cpi is None and handles[0] is not None:
+        cpis = leading[0] if batch else 1
+        for cpi in range(cpis):
+            if not batch and handles[0] is not None:
                 pipeline.run(stream, place.handle(samples, pipeline), *handles)
             else:
-                part = [
-                    array if cpi is None else array[cpi] for array in (samples, *there.values())
-                ]
+                part = [array[cpi] if batch else array for array in (samples, *there.values())]
                 pipeline.run(stream, *(place.handle(array, pipeline) for array in part))
             if place.core is core:
                 for name, milliseconds in pipeline.stage_times(pipeline.runs):
                     timings[name] = timings.get(name, 0.0) + milliseconds
+            if progress is not None:
+                progress(cpi + 1, cpis)
         arrays = {name: place.result(array, pipeline) for name, array in there.items()}
         result = reused
         if result is None:
@@ -397,6 +410,7 @@ def stap(
     precision: str = _DEFAULTS.precision,
     solver: str = _DEFAULTS.solver,
     impl: str = _DEFAULTS.impl,
+    progress: Callable[[int, int], object] | None = None,
     device: str = "auto",
     threads: int | None = None,
     check_finite: bool | None = None,
@@ -449,6 +463,9 @@ def stap(
         Factorisation.
     impl : {"fused", "staged", "cublas"}
         All stages at once, or one after another. "cublas" requires a GPU.
+    progress : callable, optional
+        Called after each CPI with how many are done, and of how many. On a GPU they may
+        still be computed then. An exception that it raises ends the call.
     device : {"auto", "cpu", "gpu", "gpu:N"}
         Where to compute.
     threads : int, optional
@@ -513,4 +530,4 @@ def stap(
         threads=threads,
         check_finite=check_finite,
     )
-    return pipeline(cube, out=out)
+    return pipeline(cube, progress=progress, out=out)

@@ -139,8 +139,8 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
 
 # What only Python has: arrays, and what programs leave to the file or the preset.
 ONLY_IN_PYTHON = {
-    aperture.stap: "cube steering check_finite out",
-    aperture.flow: "image0 image1 initial check_finite out"
+    aperture.stap: "cube steering progress check_finite out",
+    aperture.flow: "image0 image1 initial progress check_finite out"
     " robust brightness contrast reweightings weighted_median largest_update smooth_increment",
     aperture.correlate: "a b check_finite",
     aperture.rpca: "matrix progress out",

@@ -120,7 +120,7 @@ def test_parameters_change_results(pair: Any) -> None:
 def test_estimators_and_the_function_have_the_same_parameters() -> None:
     function = dict(inspect.signature(aperture.flow).parameters)
     once = dict(inspect.signature(aperture.FlowEstimator).parameters)
-    for name in ("image0", "image1", "initial", "out"):
+    for name in ("image0", "image1", "initial", "progress", "out"):
         del function[name]
     del once["shape"]
     assert function == once
@@ -179,6 +179,27 @@ def test_read_only_images_are_read(pair: Any) -> None:
     frozen = pair.copy()
     frozen.flags.writeable = False
     assert (aperture.flow(frozen[0], frozen[1]) == aperture.flow(pair[0], pair[1])).all()
+
+
+def test_progress_is_told_of_each_pair() -> None:
+    video = frames(4)
+    calls: list[tuple[int, int]] = []
+
+    def record(done: int, pairs: int) -> None:
+        calls.append((done, pairs))
+
+    aperture.flow(video[:-1], video[1:], progress=record)
+    aperture.flow(video[0], video[1], progress=record)
+    assert calls == [(1, 3), (2, 3), (3, 3), (1, 1)]
+
+    def end(done: int, pairs: int) -> None:
+        if done == 2:
+            raise StopIteration
+
+    uv = np.zeros((3, *SHAPE, 2), np.float32)
+    with pytest.raises(StopIteration):
+        aperture.flow(video[:-1], video[1:], progress=end, out=uv)
+    assert uv[0].any() and uv[1].any() and not uv[2].any()
 
 
 def test_batches_are_estimated_pair_by_pair(colours: Any) -> None:
@@ -304,6 +325,7 @@ REFUSED: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
     (ZEROS, ZEROS, {"texture": 2}, ValueError, "texture is 2"),
     (ZEROS[:1], ZEROS[:1], {"method": "lk"}, ValueError, "2 x 2 or more"),
     (ZEROS, ZEROS, {"device": "tpu"}, ValueError, "device 'tpu'"),
+    (ZEROS, ZEROS, {"progress": 1}, TypeError, "progress: expected a function, not int"),
     (ZEROS, ZEROS, {"threads": -1}, ValueError, "threads -1"),
     (ZEROS, ZEROS, {"out": START[1:]}, ValueError, "out: shape"),
     (ZEROS, ZEROS, {"out": START.astype(float)}, TypeError, "out: elements of type float64"),

@@ -154,6 +154,25 @@ def test_several_cpis_are_processed_one_by_one(cube: Any) -> None:
     assert (result.targets[detections["target"]]["cpi"] == 1).all()
 
 
+def test_progress_is_told_of_each_cpi(cube: Any) -> None:
+    calls: list[tuple[int, int]] = []
+
+    def record(done: int, cpis: int) -> None:
+        calls.append((done, cpis))
+
+    aperture.stap(np.stack([cube] * 3), azimuth=[0.0], progress=record)
+    aperture.stap(cube, azimuth=[0.0], progress=record)
+    assert calls == [(1, 3), (2, 3), (3, 3), (1, 1)]
+
+    def end(done: int, cpis: int) -> None:
+        raise StopIteration
+
+    out = np.zeros((2, 1, 16, 128), np.complex64)
+    with pytest.raises(StopIteration):
+        aperture.stap(np.stack([cube] * 2), azimuth=[0.0], progress=end, out=out)
+    assert out[0].any() and not out[1].any()
+
+
 def test_out_is_overwritten(cube: Any) -> None:
     adapt = aperture.Stap(cube.shape, azimuth=[0, 10], detector="amf")
     first = adapt(cube)
@@ -260,6 +279,7 @@ REFUSED: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (ZEROS, {"impl": "cublas"}, ValueError, "cublas requires a GPU"),
     (ZEROS, {"device": "tpu"}, ValueError, "device 'tpu'"),
     (ZEROS, {"device": 1}, TypeError, "device"),
+    (ZEROS, {"progress": 1}, TypeError, "progress: expected a function, not int"),
     (ZEROS, {"threads": -1}, ValueError, "threads -1"),
     (ZEROS, {"threads": 1.5}, TypeError, "threads"),
     (ZEROS, {"threads": 10**6}, ValueError, "threads 1000000"),
