@@ -223,6 +223,17 @@ void Gpu::synchronize() {
                  "waiting for the GPU");
 }
 
+bool Gpu::idle() const {
+    const cudaError_t status = cudaStreamQuery(state_->stream);
+    if (status == cudaErrorNotReady) {
+        // It is no error that the next check should see.
+        static_cast<void>(cudaGetLastError());
+        return false;
+    }
+    check_status(status, "work on the GPU");
+    return true;
+}
+
 void Gpu::set_checkpoint(std::function<void()> action) { state_->action = std::move(action); }
 bool Gpu::has_checkpoint() const { return static_cast<bool>(state_->action); }
 void Gpu::checkpoint() {

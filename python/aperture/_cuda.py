@@ -249,6 +249,8 @@ class JaxPlace(_CudaPlace):
     def handle(self, there: Any, worker: Any) -> Any:
         if isinstance(there, _Memory):
             return there.array()
+        # JAX may use the memory again as soon as nobody refers to the array.
+        worker.retain(there)
         return there.__dlpack__(stream=worker.stream)
 
     def lasting(self, there: Any, worker: Any) -> Any:

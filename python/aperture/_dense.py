@@ -164,7 +164,7 @@ def tall_svd(
     Chan 1982: A = Q R, then R = U' diag(s) V^T in double precision, and U = Q U'. Q is applied as
     it is stored, in the tree's reflectors, without being formed. R is decomposed by NumPy, and of a
     matrix on a GPU by its own library there; JAX has double precision with ``jax_enable_x64``
-    only, and otherwise decomposes R in float32. The call waits for the result on a GPU, too.
+    only, and otherwise decomposes R in float32. On a GPU the call waits where its library does.
 
     Examples
     --------
@@ -194,9 +194,6 @@ def _tall_svd(place: Place, a: Any, check_finite: bool | None) -> tuple[Any, Any
         u = place.new((rows, columns), dtype)
         left = place.input("r", left, dtype, False)
         factors.apply_q(stream, place.handle(left, factors), place.handle(u, factors))
-        if place.core is not core:
-            # ``left`` is read until then, and JAX reuses at once what nobody refers to.
-            factors.synchronize()
         return place.result(u, factors), home.result(s, factors), home.result(vt, factors)
 
 

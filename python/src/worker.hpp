@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "aperture/core/executor.hpp"
 #include "aperture/core/timing.hpp"
@@ -82,10 +85,23 @@ class GpuWorker {
     using Executor = core::Gpu;
 
     explicit GpuWorker(int device) : GpuWorker(device, core::CurrentDevice()) {}
+    ~GpuWorker() {
+        if (read_.empty()) return;
+        try {
+            gpu_.synchronize();
+        } catch (const core::DeviceError&) {
+            // Work that failed reads nothing.
+        }
+    }
     GpuWorker(const GpuWorker&) = delete;
     GpuWorker& operator=(const GpuWorker&) = delete;
 
     core::Gpu& executor() { return gpu_; }
+    /// Keeps an array until the work of this thread's next call, which reads it, is done: its
+    /// library may use the memory again before.
+    void retain(nb::object array) {
+        read_by_next_.emplace_back(std::this_thread::get_id(), std::move(array));
+    }
     std::uintptr_t stream() const {
         const core::CurrentDevice restored;
         return reinterpret_cast<std::uintptr_t>(gpu_.stream());
@@ -108,6 +124,7 @@ class GpuWorker {
     template <class Work>
     auto run(std::uintptr_t stream, const Work& work) {
         expects_no_fork();
+        const Reads reads(*this);
         const nb::gil_scoped_release release;
         const std::scoped_lock lock(mutex_);
         const core::CurrentDevice restored;
@@ -128,6 +145,33 @@ class GpuWorker {
 
   private:
     GpuWorker(int device, const core::CurrentDevice& /*restored*/) : gpu_(device) {}
+
+    /// Around a call, with the interpreter's lock: frees arrays that are no longer read.
+    class Reads {
+      public:
+        explicit Reads(GpuWorker& worker) : worker_(worker) {
+            constexpr std::size_t most = 64;
+            if (worker.read_.empty()) return;
+            if (worker.read_.size() > most) worker.synchronize();
+            std::vector<nb::object> done;
+            const core::CurrentDevice restored;
+            if (worker.gpu_.idle()) done.swap(worker.read_);
+        }
+        ~Reads() {
+            const auto mine = [id = std::this_thread::get_id()](const auto& of_thread) {
+                return of_thread.first == id;
+            };
+            for (auto& of_thread : worker_.read_by_next_) {
+                if (mine(of_thread)) worker_.read_.push_back(std::move(of_thread.second));
+            }
+            std::erase_if(worker_.read_by_next_, mine);
+        }
+        Reads(const Reads&) = delete;
+        Reads& operator=(const Reads&) = delete;
+
+      private:
+        GpuWorker& worker_;
+    };
 
     /// Only calls end at signals: destructors wait, too, but cannot throw.
     class Checkpoints {
@@ -168,6 +212,8 @@ class GpuWorker {
     core::Gpu gpu_;
     Signals signals_;
     std::mutex mutex_;
+    std::vector<std::pair<std::thread::id, nb::object>> read_by_next_;  ///< see retain
+    std::vector<nb::object> read_;  ///< by work that may not be done
     bool unfinished_ = false;  ///< work of a call that an exception ended may still be going on
 };
 
@@ -186,6 +232,8 @@ void bind_stream([[maybe_unused]] Class& bound) {
     bound.def_prop_ro("stream", [](Object& object) { return object.worker().stream(); });
     bound.def("let_wait",
               [](Object& object, std::uintptr_t stream) { object.worker().let_wait(stream); });
+    bound.def("retain",
+              [](Object& object, nb::object array) { object.worker().retain(std::move(array)); });
     bound.def("synchronize", [](Object& object) { object.worker().synchronize(); });
 #endif
 }

@@ -80,6 +80,9 @@ class Gpu {
     CUstream_st* stream() const;
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
+    /// Whether all work submitted so far is done. Does not wait; throws DeviceError as
+    /// `synchronize` does.
+    bool idle() const;
 
     /// While the host waits for the GPU, in operations too, it calls `checkpoint` again and again.
     /// An exception that `action` throws there ends the wait, removes the action and reaches the
