@@ -59,11 +59,7 @@ ImageCorrelator<Executor>::ImageCorrelator(Executor& executor, const Parameters&
 
 template <class Executor>
 ImageCorrelator<Executor>::~ImageCorrelator() {
-    try {
-        executor_.synchronize();
-    } catch (const core::DeviceError&) {
-        // Callers that waited for the work have received the error.
-    }
+    executor_.finish();
 }
 
 template <class Executor>

@@ -136,6 +136,7 @@ class Simt {
     int multiprocessors() const { return device.multiprocessors; }
     int shared_memory_per_block() const { return device.shared_memory_per_block; }
     void synchronize() {}
+    void finish() noexcept {}
 
     /// Calls `thread(kernel)` for every thread of the grid; `launch` is the typed interface to it.
     void run(const simt::Shape& shape, void (*thread)(const void* kernel), const void* kernel);

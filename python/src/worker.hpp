@@ -86,12 +86,7 @@ class GpuWorker {
 
     explicit GpuWorker(int device) : GpuWorker(device, core::CurrentDevice()) {}
     ~GpuWorker() {
-        if (read_.empty()) return;
-        try {
-            gpu_.synchronize();
-        } catch (const core::DeviceError&) {
-            // Work that failed reads nothing.
-        }
+        if (!read_.empty()) gpu_.finish();
     }
     GpuWorker(const GpuWorker&) = delete;
     GpuWorker& operator=(const GpuWorker&) = delete;
@@ -115,7 +110,7 @@ class GpuWorker {
     void synchronize() {
         const nb::gil_scoped_release release;
         const std::scoped_lock lock(mutex_);
-        const Checkpoints checkpoints(*this);
+        signals_.begin();
         gpu_.synchronize();
     }
 
@@ -128,7 +123,7 @@ class GpuWorker {
         const nb::gil_scoped_release release;
         const std::scoped_lock lock(mutex_);
         const core::CurrentDevice restored;
-        const Checkpoints checkpoints(*this);
+        signals_.begin();
         if (unfinished_) {
             // The work reads and writes memory of the host.
             gpu_.synchronize();
@@ -144,7 +139,9 @@ class GpuWorker {
     }
 
   private:
-    GpuWorker(int device, const core::CurrentDevice& /*restored*/) : gpu_(device) {}
+    GpuWorker(int device, const core::CurrentDevice& /*restored*/) : gpu_(device) {
+        gpu_.set_checkpoint([this] { signals_.raise(); });
+    }
 
     /// Around a call, with the interpreter's lock: frees arrays that are no longer read.
     class Reads {
@@ -171,21 +168,6 @@ class GpuWorker {
 
       private:
         GpuWorker& worker_;
-    };
-
-    /// Only calls end at signals: destructors wait, too, but cannot throw.
-    class Checkpoints {
-      public:
-        explicit Checkpoints(GpuWorker& worker) : gpu_(worker.gpu_) {
-            worker.signals_.begin();
-            gpu_.set_checkpoint([&signals = worker.signals_] { signals.raise(); });
-        }
-        ~Checkpoints() { gpu_.set_checkpoint({}); }
-        Checkpoints(const Checkpoints&) = delete;
-        Checkpoints& operator=(const Checkpoints&) = delete;
-
-      private:
-        core::Gpu& gpu_;
     };
 
     /// Even work that fails may have started to use the caller's arrays.

@@ -17,6 +17,7 @@ import pytest
 import aperture
 from aperture._cuda import StagedPlace
 from aperture._extension import core, gpu_core, has_gpu
+from aperture._places import HostPlace
 
 pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU can be used")
 
@@ -302,7 +303,7 @@ def _expects_svd(a: Any, factors: list[Any]) -> None:
     assert u.shape == a.shape and s.shape == (columns,) and vt.shape == (columns, columns)
     assert u.dtype == s.dtype == vt.dtype == a.dtype
     expected = np.linalg.svd(a.astype(np.float64), compute_uv=False)
-    bound = 60 * np.finfo(a.dtype).eps
+    bound = 4 * columns * np.finfo(a.dtype).eps
     assert np.abs(s - expected).max() <= bound * expected[0]
     assert np.linalg.norm((u * s) @ vt - a) <= bound * np.linalg.norm(a)
     for factor in (u.T @ u, vt @ vt.T):
@@ -442,7 +443,7 @@ def test_an_interrupt_ends_the_wait_for_a_long_kernel(interrupted: Callable[...,
 
 def test_an_interrupt_ends_a_long_rpca(interrupted: Callable[..., float]) -> None:
     matrix = np.random.default_rng(1).normal(size=(100, 50_000))
-    place = StagedPlace(matrix, 0)
+    place = StagedPlace(HostPlace(matrix, None), 0)
     parameters = core.RpcaParameters()
     parameters.tolerance, parameters.max_iterations = 1e-300, 2**31 - 1
     pca = place.core.RobustPca_float64(*matrix.shape, parameters, place.where)
@@ -521,7 +522,9 @@ def test_correlations_stay_in_the_library_and_agree_with_the_cpu(
         assert found.peak == pytest.approx(expected.peak, abs=0.05)
     staged = aperture.correlate(*images, **arguments, mask=mask, device="gpu")
     assert type(staged.surface) is np.ndarray
-    assert (staged.surface == library.host(found.surface)).all()
+    # Without jax_enable_x64 JAX rounds to float32.
+    surface = library.host(found.surface)
+    assert (staged.surface.astype(surface.dtype) == surface).all()
 
 
 def test_correlations_do_not_wait(library: Any, images: Any) -> None:

@@ -37,6 +37,7 @@ class Cpu {
 
     /// Nothing to wait for; for generic code.
     void synchronize() {}
+    void finish() noexcept {}
 
     /// Operations that may take a second or longer call `checkpoint` between their steps, on the
     /// calling thread. An exception that `action` throws there ends the operation and reaches its
@@ -80,18 +81,20 @@ class Gpu {
     CUstream_st* stream() const;
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
+    /// The same for destructors: without checkpoints, and what failed is not told.
+    void finish() noexcept;
     /// Whether all work submitted so far is done. Does not wait; throws DeviceError as
     /// `synchronize` does.
     bool idle() const;
 
     /// While the host waits for the GPU, in operations too, it calls `checkpoint` again and again.
-    /// An exception that `action` throws there ends the wait, removes the action and reaches the
-    /// caller of the operation. What was submitted goes on: device memory and locked memory of the
-    /// host are not freed before it is done, and before an operation's object is used again the
-    /// caller must wait by `synchronize`. Outputs are then incomplete.
+    /// An exception that `action` throws there ends the wait and reaches the caller of the
+    /// operation. What was submitted goes on: device memory and locked memory of the host are not
+    /// freed before it is done, and before an operation's object is used again the caller must wait
+    /// by `synchronize`. Outputs are then incomplete.
     void set_checkpoint(std::function<void()> action);
     bool has_checkpoint() const;
-    void checkpoint();
+    void checkpoint() const;
 
     /// Work submitted from now on starts after what `other`, a stream of this GPU, has so far.
     /// Asynchronous.
