@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -419,5 +420,10 @@ def _sample_type(image: Any) -> npt.DTypeLike:
     dtype = getattr(image, "dtype", None)
     if dtype is None:
         dtype = _arrays.host_array("image", image).dtype
+    return _type_read(dtype)
+
+
+@functools.cache
+def _type_read(dtype: Any) -> npt.DTypeLike:
     name = str(dtype).rpartition(".")[2].lstrip("<>=")
     return {"uint8": np.uint8, "uint16": np.uint16, "u2": np.uint16}.get(name, np.float32)

@@ -120,14 +120,15 @@ def stap(place: Any, size: str) -> Job:
     spectrum = complex_normal(random, channels, bins, cells)
     steering = complex_normal(random, 16, order)
 
-    def adapt(xp: Any, spectrum: Any, steering: Any) -> Any:
+    def adapt(xp: Any, spectrum: Any, steering: Any, solve: Any = None) -> Any:
         # Bins k - 1, k, k + 1 of a channel are neighbours: [set, bin, channel * tap, cell].
         shifted = [xp.roll(spectrum, shift, 1) for shift in (1, 0, -1)]
         snapshots = xp.stack(shifted, 1).reshape(order, bins, sets, block)
         snapshots = xp.moveaxis(snapshots, 0, 2)
         hermitian = xp.conj(xp.swapaxes(snapshots, -1, -2))
         covariance = snapshots @ hermitian / block
-        weights = xp.linalg.solve(covariance, xp.broadcast_to(steering.T, (bins, sets, order, 16)))
+        vectors = xp.broadcast_to(steering.T, (bins, sets, order, 16))
+        weights = (solve or xp.linalg.solve)(covariance, vectors)
         gains = xp.abs((xp.conj(weights) * steering.T).sum(-2))
         outputs = xp.conj(xp.swapaxes(weights, -1, -2)) @ snapshots / gains[..., None]
         return xp.moveaxis(outputs, 2, 0).reshape(16, bins, cells)
@@ -151,11 +152,21 @@ def stap(place: Any, size: str) -> Job:
     else:
         torch, vectors = place.torch, place.array(steering)
         contenders.append(Contender("PyTorch", lambda: adapt(torch, there, vectors)))
-    contenders += with_jax(place, adapt, spectrum, steering)
+    contenders += with_jax(place, "JAX", adapt, spectrum, steering)
+
+    def adapt_by_cholesky(xp: Any, spectrum: Any, steering: Any) -> Any:
+        import jax.scipy.linalg
+
+        def solve(a: Any, b: Any) -> Any:
+            return jax.scipy.linalg.cho_solve((xp.linalg.cholesky(a), True), b)
+
+        return adapt(xp, spectrum, steering, solve)
+
+    contenders += with_jax(place, "JAX, Cholesky as ours", adapt_by_cholesky, spectrum, steering)
     return Job(f"STAP {size}", contenders, 2e-2)
 
 
-def with_jax(place: Any, function: Callable[..., Any], *arrays: Any) -> list[Contender]:
+def with_jax(place: Any, name: str, function: Callable[..., Any], *arrays: Any) -> list[Contender]:
     """The function of an array module and arrays, compiled by JAX."""
     if not place.has_jax:
         return []
@@ -164,7 +175,7 @@ def with_jax(place: Any, function: Callable[..., Any], *arrays: Any) -> list[Con
     jax.config.update("jax_default_matmul_precision", "highest")
     compiled = jax.jit(lambda *there: function(jax.numpy, *there))
     there = [jax.numpy.asarray(array) for array in arrays]
-    return [Contender("JAX", lambda: compiled(*there))]
+    return [Contender(name, lambda: compiled(*there))]
 
 
 def sweeps(place: Any, rows: int, columns: int, count: int) -> Job:
@@ -290,11 +301,12 @@ def correlation(place: Any, side: int, planes: int) -> Job:
     random = np.random.default_rng(4)
     image = random.normal(size=(planes, side, side)).astype(np.float32)
     offsets = (side // 2, side // 2)
-    device = "gpu" if place.name == "gpu" else "cpu"
+    device = "auto" if place.name == "gpu" else "cpu"
+    there = place.array(image)
 
     def ours() -> Any:
         return aperture.correlate(
-            image,
+            there,
             planes=None,
             normalize="none",
             offsets=offsets,
@@ -323,9 +335,8 @@ def correlation(place: Any, side: int, planes: int) -> Job:
 
             contenders.append(Contender("SciPy", by_scipy))
     else:
-        there = place.array(image)
         contenders.append(Contender("PyTorch", lambda: transform(place.torch, there)))
-    contenders += with_jax(place, transform, image)
+    contenders += with_jax(place, "JAX", transform, image)
     return Job(f"correlation {planes} x {side} x {side}", contenders, 1e-4)
 
 

@@ -529,7 +529,8 @@ def test_correlations_stay_in_the_library_and_agree_with_the_cpu(
 
 def test_correlations_do_not_wait(library: Any, images: Any) -> None:
     there = [library.array(image) for image in images]
-    for arguments in ({}, {"estimator": "pearson"}):
+    several: list[dict[str, Any]] = [{}, {"estimator": "pearson"}]
+    for arguments in several:
         aperture.correlate(*there, **arguments)
         waits = gpu_core().waits()
         found = aperture.correlate(*there, **arguments)
