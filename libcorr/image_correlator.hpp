@@ -30,6 +30,7 @@ ImageCorrelator<Executor>::ImageCorrelator(Executor& executor, const Parameters&
                                            std::vector<core::Array<float, 2, Space>> masks)
     : executor_(executor),
       stored_planes_(!parameters.planes),
+      as_they_are_(stored_planes_ && parameters.normalized() == Normalization::none),
       pair_(pair),
       problem_(problem_of(parameters, image, pair, extents_of(masks))),
       masks_(std::move(masks)),
@@ -46,11 +47,6 @@ ImageCorrelator<Executor>::ImageCorrelator(Executor& executor, const Parameters&
         }
         problem_.method = choice_->method;
     }
-    for (Side side : {Side::a, Side::b}) {
-        if (side == Side::b && !pair) continue;
-        of(side).host_planes.reshape({problem_.planes, image[1], image[2]});
-        of(side).planes.attach(of(side).host_planes);
-    }
     // Values of a grey image are its plane.
     image_planes_.emplace(executor, parameters.planes.value_or(PlaneKind::grey),
                           parameters.normalized());
@@ -65,17 +61,27 @@ ImageCorrelator<Executor>::~ImageCorrelator() {
 template <class Executor>
 PlanesView<core::Host> ImageCorrelator<Executor>::planes(Side side) {
     OfImage& image = of(side);
-    if (!std::exchange(image.on_host, true)) {
-        image.planes.store();
-        executor_.synchronize();
+    if constexpr (core::is_gpu<Executor>) {
+        if (!std::exchange(image.is_on_host, true)) {
+            image.on_host.reshape(image.planes.extent);
+            core::copy(executor_, image.planes, image.on_host.view());
+            executor_.synchronize();
+        }
+        return std::as_const(image.on_host).view();
+    } else {
+        return image.planes;
     }
-    return std::as_const(image.host_planes).view();
 }
 
 template <class Executor>
 void ImageCorrelator<Executor>::derive(Side side, PlanesView<Space> image) {
-    of(side).on_host = false;
-    const auto planes = of(side).planes.view();
+    OfImage& of_image = of(side);
+    of_image.is_on_host = false;
+    of_image.planes = image;
+    if (as_they_are_) return;
+    of_image.derived.reshape({problem_.planes, problem_.image.rows, problem_.image.columns});
+    const core::View<float, 3, Space> planes = of_image.derived;
+    of_image.planes = planes;
     const auto derive_from = [&](const PlanesView<Space>& from,
                                  const core::View<float, 3, Space>& to) {
         if (masks_.empty()) return image_planes_->derive(from, to);

@@ -15,7 +15,8 @@
 namespace aperture::corr {
 
 /// The computations of SurfaceEstimator on one executor:
-///     for_entries(planes, rows, columns, formula): calls formula(plane, row, column)
+///     for_entries(rows, columns, steps...): the steps in order for each entry; formulas are called
+///                                           as formula(plane, row, column)
 ///     find_means(image, mask, means): of each plane's chosen pixels
 ///     find_moments(image, side, problem, sums, squares): OverlapMoments
 template <class Executor>
@@ -97,12 +98,8 @@ struct SurfaceEstimator<Executor>::State {
 
     template <class Formula>
     void for_pixels(const Formula& formula) {
-        operations.for_entries(problem.planes, problem.image.rows, problem.image.columns, formula);
-    }
-    template <class Formula>
-    void for_surface(index_t planes, const Formula& formula) {
-        const auto [rows, columns] = problem.lags.extent();
-        operations.for_entries(planes, rows, columns, formula);
+        operations.for_entries(problem.image.rows, problem.image.columns,
+                               Step<Formula>{problem.planes, formula});
     }
 
     /// Without the means Pearson's sums lose no precision to them.
@@ -120,29 +117,35 @@ struct SurfaceEstimator<Executor>::State {
         return {results.surface.data, surfaces(1)};
     }
 
-    void finish(const SurfaceViews<Space>& results) {
+    /// Computes the results from sums of products, and counts by `count`.
+    template <class Count>
+    void finish(const Count& count, const SurfaceViews<Space>& results) {
         const auto sums = sums_of(results);
         const Entries<const double> pixels(counts.data(), counts.extent());
         const SurfaceEntries to{
             pixels, {sums.data, sums.extent}, {results.surface.data, results.surface.extent}};
-        for_surface(1, StoreCounts{pixels, {results.counts.data, results.counts.extent}});
+        const auto finish_by = [&](const auto& estimate) {
+            const auto [rows, columns] = problem.lags.extent();
+            const StoreCounts store{pixels, {results.counts.data, results.counts.extent}};
+            operations.for_entries(rows, columns, Step<Count>{1, count},
+                                   Step<StoreCounts>{1, store}, estimate);
+        };
         if (pearson) {
-            for_surface(1, FindPearson{to, a.moments(), b.moments()});
+            finish_by(Step<FindPearson>{1, {to, a.moments(), b.moments()}});
         } else {
-            for_surface(problem.surfaces(), ScaleSums{to, unbiased});
+            finish_by(Step<ScaleSums>{problem.surfaces(), {to, unbiased}});
         }
     }
 
     void run(const PlanesView<Space>& of_a, const PlanesView<Space>& of_b,
              const SurfaceViews<Space>& results) {
         expects_arguments(of_a, of_b, results);
-        for_surface(1, CountPixels{problem.image, problem.lags, {counts.data(), counts.extent()}});
         if (pearson) {
             correlate_centred(of_a, of_b, sums_of(results));
         } else {
             correlator.run(of_a, of_b, sums_of(results));
         }
-        finish(results);
+        finish(CountPixels{problem.image, problem.lags, {counts.data(), counts.extent()}}, results);
     }
 
     void correlate_centred(const PlanesView<Space>& of_a, const PlanesView<Space>& of_b,
@@ -175,7 +178,8 @@ struct SurfaceEstimator<Executor>::State {
                       "Pearson's r with masks requires sums of each plane");
         load(of_a, mask_a, a);
         load(of_b, mask_b, b);
-        count_masks();
+        products_of_masks.reshape(surfaces(problem.surfaces()));
+        correlator.run(a.mask, b.mask, products_of_masks);
         correlator.run(a.centred, b.centred, sums_of(results));
         if (pearson) {
             for (Side* side : {&a, &b}) {
@@ -189,7 +193,12 @@ struct SurfaceEstimator<Executor>::State {
             correlator.run(a.squared, b.mask, a.squares);
             correlator.run(a.mask, b.squared, b.squares);
         }
-        finish(results);
+        // Every plane has the same mask, so that the sum counts it `planes` times.
+        const auto masks_in_sum = static_cast<double>(problem.each_plane ? 1 : problem.planes);
+        finish(CountMasks{entries(std::as_const(products_of_masks)),
+                          masks_in_sum,
+                          {counts.data(), counts.extent()}},
+               results);
     }
 
     void load(const PlanesView<Space>& from, const core::View<const float, 2, Space>& mask,
@@ -197,16 +206,6 @@ struct SurfaceEstimator<Executor>::State {
         centre(from, mask, side.centred);
         side.mask.reshape(image());
         for_pixels(RepeatMask{entries(mask), entries(side.mask)});
-    }
-
-    void count_masks() {
-        products_of_masks.reshape(surfaces(problem.surfaces()));
-        correlator.run(a.mask, b.mask, products_of_masks);
-        // Every plane has the same mask, so that the sum counts it `planes` times.
-        const auto masks_in_sum = static_cast<double>(problem.each_plane ? 1 : problem.planes);
-        for_surface(1, CountMasks{entries(std::as_const(products_of_masks)),
-                                  masks_in_sum,
-                                  {counts.data(), counts.extent()}});
     }
 };
 

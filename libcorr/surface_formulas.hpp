@@ -3,7 +3,7 @@
 #pragma once
 
 // Formulas of SurfaceEstimator for one pixel of a plane or one entry of a surface, for the CPU and
-// for kernels. Each is called for all planes of an entry in order.
+// for kernels.
 
 #include <cmath>
 #include <cstdint>
@@ -18,6 +18,13 @@ using PlaneEntries = core::View<T, 3, core::Kernel, core::Concatenated>;
 /// The same of one plane.
 template <class T>
 using Entries = core::View<T, 2, core::Kernel, core::Concatenated>;
+
+/// A formula for all planes of an entry, in order.
+template <class Formula>
+struct Step {
+    index_t planes;
+    Formula formula;
+};
 
 /// A pixel counts if there is no mask or its mask is not zero.
 APERTURE_HD bool is_chosen(const Entries<const float>& mask, index_t y, index_t x) {

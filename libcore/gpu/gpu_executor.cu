@@ -151,23 +151,30 @@ void copy_bytes(Gpu& gpu, const void* from, void* to, std::size_t bytes, Directi
 struct Gpu::State {
     int device = 0;
     cudaDeviceProp properties{};
-    cudaStream_t stream{};
-    cudaEvent_t event{};  ///< orders work of other streams and this one
+    cudaStream_t own{};
+    cudaStream_t current{};        ///< `own`, or a caller's
+    bool own_has_work = false;     ///< for which work in a caller's stream has to wait
+    bool caller_had_work = false;  ///< up to caller_end, for which later work has to wait
+    cudaEvent_t own_end{};
+    cudaEvent_t caller_end{};
     std::function<void()> action;
 
     explicit State(int number) : device(number) {
         use();
         newest_device = device;
         APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
-        APERTURE_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-        const cudaError_t created = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-        if (created != cudaSuccess) cudaEventDestroy(event);
-        APERTURE_CUDA_TRY(created);
+        try {
+            for (cudaEvent_t* event : {&own_end, &caller_end}) {
+                APERTURE_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+            }
+            APERTURE_CUDA_TRY(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+        } catch (...) {
+            release();
+            throw;
+        }
+        current = own;
     }
-    ~State() {
-        cudaStreamDestroy(stream);
-        cudaEventDestroy(event);
-    }
+    ~State() { release(); }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
@@ -175,6 +182,44 @@ struct Gpu::State {
     void use() const {
         used_device = device;
         make_current(device);
+    }
+
+    /// The current stream, ordered after earlier work in others. The caller submits work to it.
+    cudaStream_t stream() {
+        if (current == own) {
+            own_has_work = true;
+            wait_for_caller(own);
+        }
+        return current;
+    }
+
+    void enter(cudaStream_t callers) {
+        if (callers == own) return;
+        if (own_has_work) {
+            APERTURE_CUDA_TRY(cudaEventRecord(own_end, own));
+            APERTURE_CUDA_TRY(cudaStreamWaitEvent(callers, own_end, 0));
+            own_has_work = false;
+        }
+        wait_for_caller(callers);
+        current = callers;
+    }
+    void leave() noexcept {
+        if (current == own) return;
+        // A fault of the device is reported to whoever waits.
+        caller_had_work = cudaEventRecord(caller_end, current) == cudaSuccess;
+        current = own;
+    }
+
+  private:
+    /// The caller may have destroyed the stream, which leaves the event.
+    void wait_for_caller(cudaStream_t stream) {
+        if (!std::exchange(caller_had_work, false)) return;
+        APERTURE_CUDA_TRY(cudaStreamWaitEvent(stream, caller_end, 0));
+    }
+    void release() const noexcept {
+        if (own != nullptr) cudaStreamDestroy(own);
+        if (own_end != nullptr) cudaEventDestroy(own_end);
+        if (caller_end != nullptr) cudaEventDestroy(caller_end);
     }
 };
 
@@ -212,25 +257,29 @@ std::size_t Gpu::free_memory() const {
 
 CUstream_st* Gpu::stream() const {
     state_->use();
-    return state_->stream;
+    return state_->stream();
 }
 
 void Gpu::synchronize() {
     count_wait_for_gpu();
-    check_status(has_checkpoint()
-                     ? status_after(*this, [&] { return cudaStreamQuery(state_->stream); })
-                     : cudaStreamSynchronize(state_->stream),
+    const cudaStream_t submitted = state_->stream();
+    check_status(has_checkpoint() ? status_after(*this, [&] { return cudaStreamQuery(submitted); })
+                                  : cudaStreamSynchronize(submitted),
                  "waiting for the GPU");
 }
 
 void Gpu::finish() noexcept {
     count_wait_for_gpu();
-    cudaStreamSynchronize(state_->stream);
+    try {
+        cudaStreamSynchronize(state_->stream());
+    } catch (const DeviceError&) {
+        // What failed does not go on.
+    }
     cudaGetLastError();
 }
 
 bool Gpu::idle() const {
-    const cudaError_t status = cudaStreamQuery(state_->stream);
+    const cudaError_t status = cudaStreamQuery(state_->stream());
     if (status == cudaErrorNotReady) {
         // It is no error that the next check should see.
         static_cast<void>(cudaGetLastError());
@@ -246,16 +295,16 @@ void Gpu::checkpoint() const {
     if (state_->action) state_->action();
 }
 
-void Gpu::wait_for(CUstream_st* other) {
-    state_->use();
-    APERTURE_CUDA_TRY(cudaEventRecord(state_->event, other));
-    APERTURE_CUDA_TRY(cudaStreamWaitEvent(state_->stream, state_->event, 0));
-}
-
 void Gpu::let_wait(CUstream_st* other) {
     state_->use();
-    APERTURE_CUDA_TRY(cudaEventRecord(state_->event, state_->stream));
-    APERTURE_CUDA_TRY(cudaStreamWaitEvent(other, state_->event, 0));
+    APERTURE_CUDA_TRY(cudaEventRecord(state_->own_end, state_->stream()));
+    APERTURE_CUDA_TRY(cudaStreamWaitEvent(other, state_->own_end, 0));
 }
+
+OnStream::OnStream(Gpu& gpu, CUstream_st* stream) : gpu_(gpu) {
+    gpu.state_->use();
+    gpu.state_->enter(stream);
+}
+OnStream::~OnStream() { gpu_.state_->leave(); }
 
 }  // namespace aperture::core

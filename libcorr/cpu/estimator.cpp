@@ -21,14 +21,10 @@ class EstimatorOperations<core::Cpu> {
   public:
     explicit EstimatorOperations(core::Cpu& cpu) : cpu_(cpu) {}
 
-    template <class Formula>
-    void for_entries(index_t planes, index_t rows, index_t columns, const Formula& formula) {
-        core::for_each_task(cpu_, rows, 0, [&](index_t row, std::byte*) {
-            for (index_t p = 0; p < planes; ++p) {
-#pragma omp simd
-                for (index_t column = 0; column < columns; ++column) formula(p, row, column);
-            }
-        });
+    template <class... Formulas>
+    void for_entries(index_t rows, index_t columns, const Step<Formulas>&... steps) {
+        core::for_each_task(cpu_, rows, 0,
+                            [&](index_t row, std::byte*) { (do_row(row, columns, steps), ...); });
     }
 
     void find_means(PlanesView<Host> image, core::View<const float, 2, Host> mask, float* means) {
@@ -69,6 +65,15 @@ class EstimatorOperations<core::Cpu> {
     }
 
   private:
+    template <class Formula>
+    static void do_row(index_t row, index_t columns, const Step<Formula>& step) {
+        const Formula formula = step.formula;
+        for (index_t p = 0; p < step.planes; ++p) {
+#pragma omp simd
+            for (index_t column = 0; column < columns; ++column) formula(p, row, column);
+        }
+    }
+
     core::Cpu& cpu_;
     std::vector<double> row_sums_;
     signal::SummedAreas areas_;

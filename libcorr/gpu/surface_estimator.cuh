@@ -15,15 +15,19 @@ using signal::gpu::columns_of;
 using signal::gpu::Planes;
 using signal::gpu::rows_of;
 
-/// Calls a formula for the entries of all planes. Thread: an entry. Block: pixel_rows x
-/// pixel_columns entries. Grid: columns, rows. No shared memory. Bound by memory: what the formula
-/// accesses, each value once.
 template <class Formula>
+__device__ __forceinline__ void do_entry(const Step<Formula>& step, index_t y, index_t x) {
+    for (index_t p = 0; p < step.planes; ++p) step.formula(p, y, x);
+}
+
+/// Does the steps of all entries. Thread: an entry. Block: pixel_rows x pixel_columns entries.
+/// Grid: columns, rows. No shared memory. Bound by memory: what the formulas access, each value
+/// once.
+template <class... Formulas>
 __global__ void __launch_bounds__(signal::gpu::pixel_rows* signal::gpu::pixel_columns)
-    entries_kernel(Formula formula, index_t planes, index_t rows, index_t columns) {
-    signal::gpu::at_own_pixel(rows, columns, [&](index_t y, index_t x) {
-        for (index_t p = 0; p < planes; ++p) formula(p, y, x);
-    });
+    entries_kernel(index_t rows, index_t columns, Step<Formulas>... steps) {
+    signal::gpu::at_own_pixel(rows, columns,
+                              [&](index_t y, index_t x) { (do_entry(steps, y, x), ...); });
 }
 
 /// Chosen pixels of a part of a plane, and the sum of their values.
@@ -109,10 +113,10 @@ class EstimatorOperations {
   public:
     explicit EstimatorOperations(Executor& executor) : executor_(executor) {}
 
-    template <class Formula>
-    void for_entries(index_t planes, index_t rows, index_t columns, const Formula& formula) {
-        core::launch(executor_, &gpu::entries_kernel<Formula>,
-                     signal::gpu::for_pixels(rows, columns), formula, planes, rows, columns);
+    template <class... Formulas>
+    void for_entries(index_t rows, index_t columns, const Step<Formulas>&... steps) {
+        core::launch(executor_, &gpu::entries_kernel<Formulas...>,
+                     signal::gpu::for_pixels(rows, columns), rows, columns, steps...);
     }
 
     void find_means(const PlanesView<Space>& image, const core::View<const float, 2, Space>& mask,
@@ -137,9 +141,9 @@ class EstimatorOperations {
         const auto store_sums = [&](const auto& values, const core::View<double, 3, Space>& to) {
             signal::gpu::sum_areas(executor_, static_cast<int>(image.extent[0]),
                                    signal::gpu::planes_of(image), values, areas);
-            for_entries(
-                to.extent[0], to.extent[1], to.extent[2],
-                gpu::SumOverlaps{areas, problem.image, problem.lags, side, {to.data, to.extent}});
+            const gpu::SumOverlaps sum{
+                areas, problem.image, problem.lags, side, {to.data, to.extent}};
+            for_entries(to.extent[1], to.extent[2], Step<gpu::SumOverlaps>{to.extent[0], sum});
         };
         store_sums(gpu::ValueItself(), sums);
         store_sums(gpu::ValueSquared(), squares);

@@ -50,8 +50,7 @@ CusolverEigenvectors::Handle CusolverEigenvectors::make_handle() {
 }
 
 CusolverEigenvectors::CusolverEigenvectors(core::Gpu& gpu, int order)
-    : handle_(make_handle()), order_(order), info_({1}) {
-    APERTURE_CUDA_TRY(cusolverDnSetStream(handle_.get(), gpu.stream()));
+    : gpu_(gpu), handle_(make_handle()), order_(order), info_({1}) {
     workspace_ = core::Array<double, 1, core::Device>({workspace_size(handle_.get(), order)});
 }
 core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
@@ -60,6 +59,7 @@ core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
 }
 
 void CusolverEigenvectors::operator()(double* matrix, double* eigenvalues) {
+    APERTURE_CUDA_TRY(cusolverDnSetStream(handle_.get(), gpu_.stream()));
     APERTURE_CUDA_TRY(cusolverDnDsyevd(handle_.get(), with_vectors, triangle, order_, matrix,
                                        order_, eigenvalues, workspace_.data(),
                                        static_cast<int>(workspace_.size()), info_.data()));

@@ -32,6 +32,7 @@ class CusolverEigenvectors {
     using Handle = std::unique_ptr<cusolverDnContext, Destroy>;
     static Handle make_handle();
 
+    core::Gpu& gpu_;
     Handle handle_;
     int order_;
     core::Array<double, 1, core::Device> workspace_;

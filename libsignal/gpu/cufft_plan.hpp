@@ -33,7 +33,8 @@ struct CufftLayout {
 class CufftPlan {
   public:
     CufftPlan(core::Gpu& gpu, cufftType type, int length, core::index_t count, CufftLayout from,
-              CufftLayout to) {
+              CufftLayout to)
+        : gpu_(gpu) {
         for (const CufftLayout& layout : {from, to}) {
             expects_possible({length, count, layout.stride, layout.distance});
         }
@@ -42,9 +43,6 @@ class CufftPlan {
             cufftPlanMany(&handle_, 1, &length, &embedded, static_cast<int>(from.stride),
                           static_cast<int>(from.distance), &embedded, static_cast<int>(to.stride),
                           static_cast<int>(to.distance), type, static_cast<int>(count)));
-        const cufftResult status = cufftSetStream(handle_, gpu.stream());
-        if (status != CUFFT_SUCCESS) cufftDestroy(handle_);
-        core::check_status(status, "cufftSetStream");
     }
     CufftPlan(const CufftPlan&) = delete;
     CufftPlan& operator=(const CufftPlan&) = delete;
@@ -52,15 +50,15 @@ class CufftPlan {
 
     void complex_to_complex(const core::Complex<float>* from, core::Complex<float>* to,
                             int direction) const {
-        APERTURE_CUDA_TRY(cufftExecC2C(handle_, mutable_complex(from),
+        APERTURE_CUDA_TRY(cufftExecC2C(in_stream(), mutable_complex(from),
                                        reinterpret_cast<cufftComplex*>(to), direction));
     }
     void real_to_complex(const float* from, core::Complex<float>* to) const {
-        APERTURE_CUDA_TRY(cufftExecR2C(handle_, const_cast<cufftReal*>(from),
+        APERTURE_CUDA_TRY(cufftExecR2C(in_stream(), const_cast<cufftReal*>(from),
                                        reinterpret_cast<cufftComplex*>(to)));
     }
     void complex_to_real(const core::Complex<float>* from, float* to) const {
-        APERTURE_CUDA_TRY(cufftExecC2R(handle_, mutable_complex(from), to));
+        APERTURE_CUDA_TRY(cufftExecC2R(in_stream(), mutable_complex(from), to));
     }
 
   private:
@@ -69,6 +67,13 @@ class CufftPlan {
         return reinterpret_cast<cufftComplex*>(const_cast<core::Complex<float>*>(from));
     }
 
+    /// The plan, in the executor's current stream.
+    cufftHandle in_stream() const {
+        APERTURE_CUDA_TRY(cufftSetStream(handle_, gpu_.stream()));
+        return handle_;
+    }
+
+    core::Gpu& gpu_;
     cufftHandle handle_ = 0;
 };
 

@@ -132,7 +132,6 @@ CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
     cublasContext* handle = nullptr;
     APERTURE_CUDA_TRY(cublasCreate(&handle));
     cublas_.reset(handle);
-    APERTURE_CUDA_TRY(cublasSetStream(handle, gpu.stream()));
     const index_t n = problem.order;
     const index_t bins = problem.doppler_bins;
     const index_t sets = problem.training_sets;
@@ -191,6 +190,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const index_t sets = problem_.training_sets;
     const int count = static_cast<int>(matrices_);
     cublasContext* const cublas = cublas_.get();
+    APERTURE_CUDA_TRY(cublasSetStream(cublas, gpu_.stream()));
     const SteeringVectors steering = detail::steering_vectors(steering_);
     const auto stage = [&](const char* name, const Work& work) {
         return core::Timeline::stage(timeline, gpu_, name, work.gflop, work.mb);

@@ -78,9 +78,11 @@ def gpu_of(name: str, array: Any) -> int | None:
     """The GPU that an argument is on; None for host memory."""
     library = framework_of(array)
     if library == "torch":
-        if array.device.type not in ("cpu", "cuda"):
+        if array.is_cuda:
+            return int(array.get_device())
+        if array.device.type != "cpu":
             raise TypeError(f"{name}: the tensor is on {array.device}")
-        return array.device.index if array.device.type == "cuda" else None
+        return None
     if library == "cupy":
         return int(array.device.id)
     if library == "jax":

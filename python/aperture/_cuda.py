@@ -80,6 +80,17 @@ def _dtype_name(array: Any) -> str:
     return str(array.dtype).rpartition(".")[2]
 
 
+_torch_types: dict[Any, Any] = {}
+
+
+def _torch_type(dtype: npt.DTypeLike) -> Any:
+    found = _torch_types.get(dtype)
+    if found is None:
+        found = getattr(sys.modules["torch"], np.dtype(dtype).name)
+        _torch_types[dtype] = found
+    return found
+
+
 class TorchPlace(_CudaPlace):
     framework = "torch"
 
@@ -88,39 +99,53 @@ class TorchPlace(_CudaPlace):
         self._torch = sys.modules["torch"]
         self._to_dlpack = self._torch.utils.dlpack.to_dlpack
         self._device = self._torch.device("cuda", gpu)
+        # Without the object for a stream, which costs more than all else of a call.
+        self._raw_stream = getattr(self._torch._C, "_cuda_getCurrentRawStream", None)
 
     def library(self) -> AbstractContextManager[Any]:
         return nullcontext(self._torch)
 
+    def _is_plain(self, array: Any) -> bool:
+        """Whether an argument is a contiguous tensor here and nothing more."""
+        return (
+            type(array) is self._torch.Tensor
+            and array.get_device() == self.where
+            and array.is_cuda
+            and array.is_contiguous()
+            and not (array.requires_grad or array.is_conj() or array.is_neg())
+        )
+
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
-        dtype = np.dtype(dtype)
-        self._expects_here(name, array)
-        wanted = getattr(self._torch, dtype.name)
-        if array.dtype != wanted:
-            kind = "c" if array.is_complex() else "f" if array.is_floating_point() else "i"
-            kind = "b" if array.dtype == self._torch.bool else kind
-            _expects_kind(name, kind, dtype, array.dtype)
-            array = array.to(wanted)
-        if not _checked_rows(name, array, array.stride()):
-            array = array.contiguous()
+        wanted = _torch_type(dtype)
+        if not (self._is_plain(array) and array.dtype is wanted):
+            self._expects_here(name, array)
+            if array.dtype != wanted:
+                kind = "c" if array.is_complex() else "f" if array.is_floating_point() else "i"
+                kind = "b" if array.dtype == self._torch.bool else kind
+                _expects_kind(name, kind, np.dtype(dtype), array.dtype)
+                array = array.to(wanted)
+            if not _checked_rows(name, array, array.stride()):
+                array = array.contiguous()
         if check_finite and not bool(self._torch.isfinite(array).all()):
             raise ValueError(f"{name}: elements are NaN or infinite")
         return array
 
     def new(self, shape: Shape, dtype: npt.DTypeLike) -> Any:
-        wanted = getattr(self._torch, np.dtype(dtype).name)
-        return self._torch.empty(shape, dtype=wanted, device=self._device)
+        return self._torch.empty(shape, dtype=_torch_type(dtype), device=self._device)
 
     def output(self, name: str, out: Any, shape: Shape, dtype: npt.DTypeLike) -> Any:
         if out is None:
             return self.new(shape, dtype)
-        self._expects_here(name, out)
-        self._expects_output(name, out, shape, np.dtype(dtype), out.is_contiguous())
+        if not (self._is_plain(out) and out.dtype is _torch_type(dtype) and out.shape == shape):
+            self._expects_here(name, out)
+            self._expects_output(name, out, shape, np.dtype(dtype), out.is_contiguous())
         return out
 
     def stream(self, worker: Any) -> int:
+        if self._raw_stream is not None:
+            return int(self._raw_stream(self.where))
         return int(self._torch.cuda.current_stream(self.where).cuda_stream)
 
     def handle(self, there: Any, worker: Any) -> Any:

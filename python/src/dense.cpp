@@ -31,7 +31,7 @@ class TallFactors {
         const dense::QrMethod chosen =
             core::parse_choice("method", dense::qr_method_choices, method)
                 .value_or(dense::QrMethod::tsqr);
-        worker_.run(0, [&] { qr_.emplace(worker_.executor(), chosen, rows, columns); });
+        worker_.run([&] { qr_.emplace(worker_.executor(), chosen, rows, columns); });
     }
 
     void factor(std::uintptr_t stream, const Matrix<const T>& a, const Matrix<T>& r) {

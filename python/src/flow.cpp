@@ -42,7 +42,7 @@ class FlowEstimator {
     /// `where`: the number of threads, or of the GPU.
     FlowEstimator(index_t rows, index_t columns, const flow::Parameters& parameters, int where)
         : worker_(where) {
-        worker_.run(0, [&] {
+        worker_.run([&] {
             estimator_.emplace(worker_.executor(), flow::Shape{rows, columns}, parameters);
             for (auto& grey : grey_) grey.reshape({rows, columns});
             flow_.reshape({2, rows, columns});
@@ -133,7 +133,7 @@ class SystemSolver {
     /// `where`: the number of threads, or of the GPU.
     SystemSolver(index_t rows, index_t columns, const flow::Parameters& parameters, int where)
         : worker_(where), parameters_(parameters) {
-        worker_.run(0, [&] {
+        worker_.run([&] {
             solver_.emplace(worker_.executor(), flow::Shape{rows, columns}, parameters.solver);
         });
     }

@@ -45,7 +45,7 @@ class RobustPcaOn {
     /// `where`: the number of threads, or of the GPU.
     RobustPcaOn(index_t frames, index_t values, const rpca::Parameters& parameters, int where)
         : worker_(where) {
-        worker_.run(0, [&] { pca_.emplace(worker_.executor(), frames, values, parameters); });
+        worker_.run([&] { pca_.emplace(worker_.executor(), frames, values, parameters); });
     }
 
     /// An exception of `progress`, if there is one, ends the run.

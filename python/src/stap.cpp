@@ -152,9 +152,8 @@ class StapPipeline {
   public:
     /// `where`: the number of threads, or of the GPU.
     StapPipeline(const StapProblem& problem, int where) : worker_(where) {
-        worker_.run(0, [&] {
-            pipeline_.emplace(worker_.executor(), problem.problem(), problem.steering());
-        });
+        worker_.run(
+            [&] { pipeline_.emplace(worker_.executor(), problem.problem(), problem.steering()); });
     }
 
     void run(std::uintptr_t stream, const Argument<const cfloat, 3>& cube,
@@ -182,7 +181,7 @@ class StapPipeline {
     StageTimes stage_times(std::int64_t run) {
         if (run != runs_) return {};
         StageTimes times;
-        const std::vector<core::Stage> stages = worker_.run(0, [&] {
+        const std::vector<core::Stage> stages = worker_.run([&] {
             // Which a signal may end, as timeline_ does not.
             worker_.executor().synchronize();
             return timeline_.stages();

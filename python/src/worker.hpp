@@ -81,6 +81,16 @@ class CpuWorker {
 /// The same on a GPU, where a signal's exception ends the wait for work that then goes on. The
 /// calling thread's current device stays as it is.
 class GpuWorker {
+    /// Calls work() without the interpreter's lock while no other thread uses the executor.
+    template <class Work>
+    auto alone(const Work& work) {
+        const nb::gil_scoped_release release;
+        const std::scoped_lock lock(mutex_);
+        const core::CurrentDevice restored;
+        signals_.begin();
+        return work();
+    }
+
   public:
     using Executor = core::Gpu;
 
@@ -97,45 +107,44 @@ class GpuWorker {
     void retain(nb::object array) {
         read_by_next_.emplace_back(std::this_thread::get_id(), std::move(array));
     }
-    std::uintptr_t stream() const {
-        const core::CurrentDevice restored;
-        return reinterpret_cast<std::uintptr_t>(gpu_.stream());
+    std::uintptr_t stream() {
+        return reinterpret_cast<std::uintptr_t>(alone([&] { return gpu_.stream(); }));
     }
     /// Later work of the stream starts after what was submitted so far.
     void let_wait(std::uintptr_t stream) {
-        const core::CurrentDevice restored;
-        gpu_.let_wait(reinterpret_cast<CUstream_st*>(stream));
+        alone([&] { gpu_.let_wait(reinterpret_cast<CUstream_st*>(stream)); });
     }
-
     void synchronize() {
-        const nb::gil_scoped_release release;
-        const std::scoped_lock lock(mutex_);
-        signals_.begin();
-        gpu_.synchronize();
+        alone([&] { gpu_.synchronize(); });
     }
 
-    /// Calls work() in the order of the caller's stream: after what it has so far, and before what
-    /// it gets next. Asynchronous if the work is.
+    /// Calls work(), asynchronous if the work is.
     template <class Work>
-    auto run(std::uintptr_t stream, const Work& work) {
+    auto run(const Work& work) {
         expects_no_fork();
         const Reads reads(*this);
-        const nb::gil_scoped_release release;
-        const std::scoped_lock lock(mutex_);
-        const core::CurrentDevice restored;
-        signals_.begin();
-        if (unfinished_) {
-            // The work reads and writes memory of the host.
-            gpu_.synchronize();
-            unfinished_ = false;
-        }
-        const Order order(gpu_, reinterpret_cast<CUstream_st*>(stream));
-        try {
+        return alone([&] {
+            if (unfinished_) {
+                // The work reads and writes memory of the host.
+                gpu_.synchronize();
+                unfinished_ = false;
+            }
+            try {
+                return work();
+            } catch (...) {
+                unfinished_ = true;
+                throw;
+            }
+        });
+    }
+    /// The same in the order of the caller's stream: after what it has so far, and before what it
+    /// gets next.
+    template <class Work>
+    auto run(std::uintptr_t stream, const Work& work) {
+        return run([&] {
+            const core::OnStream on_stream(gpu_, reinterpret_cast<CUstream_st*>(stream));
             return work();
-        } catch (...) {
-            unfinished_ = true;
-            throw;
-        }
+        });
     }
 
   private:
@@ -151,8 +160,9 @@ class GpuWorker {
             if (worker.read_.empty()) return;
             if (worker.read_.size() > most) worker.synchronize();
             std::vector<nb::object> done;
-            const core::CurrentDevice restored;
-            if (worker.gpu_.idle()) done.swap(worker.read_);
+            // Another thread that has the executor may need the interpreter's lock.
+            const std::unique_lock lock(worker.mutex_, std::try_to_lock);
+            if (lock && worker.gpu_.idle()) done.swap(worker.read_);
         }
         ~Reads() {
             const auto mine = [id = std::this_thread::get_id()](const auto& of_thread) {
@@ -168,27 +178,6 @@ class GpuWorker {
 
       private:
         GpuWorker& worker_;
-    };
-
-    /// Even work that fails may have started to use the caller's arrays.
-    class Order {
-      public:
-        Order(core::Gpu& gpu, CUstream_st* stream) : gpu_(gpu), stream_(stream) {
-            gpu_.wait_for(stream_);
-        }
-        ~Order() {
-            try {
-                gpu_.let_wait(stream_);
-            } catch (const core::DeviceError&) {
-                // The caller's next call on this device reports it.
-            }
-        }
-        Order(const Order&) = delete;
-        Order& operator=(const Order&) = delete;
-
-      private:
-        core::Gpu& gpu_;
-        CUstream_st* stream_;
     };
 
     core::Gpu gpu_;

@@ -462,11 +462,11 @@ def test_an_interrupt_ends_a_long_rpca(interrupted: Callable[..., float]) -> Non
         run(end)
     expected = [place.result(part, pca) for part in parts]
     assert interrupted(run) < 1
-    # The same object computes the same bits afterwards.
+    # The same object computes the same afterwards, up to the order of Jacobi's rotations.
     with pytest.raises(StopIteration):
         run(end)
     for part, before in zip(parts, expected, strict=True):
-        assert (place.result(part, pca) == before).all()
+        assert np.allclose(place.result(part, pca), before, atol=1e-12)
 
 
 def test_import_starts_no_gpu() -> None:

@@ -127,7 +127,7 @@ TEST(Gpu, CountsWaits) {
     Array<float, 1> host({10});
     Array<float, 1, Device> there({10});
     copy(gpu, std::as_const(host).view(), there.view());
-    gpu.wait_for(nullptr);
+    { const OnStream on_stream(gpu, nullptr); }
     gpu.let_wait(nullptr);
     EXPECT_EQ(waits_for_gpu(), before);
     gpu.synchronize();
@@ -246,7 +246,7 @@ TEST(Gpu, MemoryIsNotFreedBeforeItsWorkIsDone) {
     }
 }
 
-TEST(Gpu, WaitsForOtherStreams) {
+TEST(Gpu, OtherStreamsWaitForIt) {
     if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
     Gpu first;
     Gpu second;
@@ -257,15 +257,79 @@ TEST(Gpu, WaitsForOtherStreams) {
     for (int round = 1; round <= 4; ++round) {
         std::fill(host.begin(), host.end(), static_cast<float>(round));
         copy(first, std::as_const(host).view(), there.view());
-        if (round % 2 == 0) {
-            second.wait_for(first.stream());
-        } else {
-            first.let_wait(second.stream());
-        }
+        first.let_wait(second.stream());
         copy(second, std::as_const(there).view(), back.view());
         second.synchronize();
         EXPECT_EQ(back(count - 1), static_cast<float>(round));
     }
+}
+
+/// Counts on in the executor's memory, each time in another stream or its own.
+TEST(Gpu, KeepsItsOrderInTheStreamsOfCallers) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    Gpu gpu;
+    constexpr index_t count = 1 << 24;
+    Array<float, 1, Device> there({count});
+    std::vector<Array<float, 1>> steps;
+    constexpr int most = 6;
+    for (int i = 0; i <= most; ++i) {
+        steps.emplace_back(Extents<1>{count}, Pages::locked);
+        std::fill(steps.back().begin(), steps.back().end(), static_cast<float>(i));
+    }
+    Array<float, 1> back({count}, Pages::locked);
+    const auto store = [&](int i) {
+        copy(gpu, std::as_const(steps[static_cast<std::size_t>(i)]).view(), there.view());
+    };
+    for (int last = 1; last <= most; ++last) {
+        // A caller may destroy its stream at once.
+        for (int i = 0; i <= last; ++i) {
+            cudaStream_t stream{};
+            if (i % 3 != 0) APERTURE_CUDA_TRY(cudaStreamCreate(&stream));
+            if (i % 3 == 2) {
+                store(i);
+            } else {
+                const OnStream on_stream(gpu, stream);
+                EXPECT_EQ(gpu.stream(), stream);
+                store(i);
+            }
+            if (stream != nullptr) APERTURE_CUDA_TRY(cudaStreamDestroy(stream));
+        }
+        copy(gpu, std::as_const(there).view(), back.view());
+        gpu.synchronize();
+        EXPECT_EQ(back(0), static_cast<float>(last));
+        EXPECT_EQ(back(count - 1), static_cast<float>(last));
+    }
+    const OnStream on_stream(gpu, gpu.stream());
+    store(0);
+    gpu.synchronize();
+}
+
+/// Work of a caller's stream comes before and after.
+TEST(Gpu, IsInTheOrderOfACallersStream) {
+    if (!gpu_status().usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    Gpu gpu;
+    Gpu caller;
+    Array<float, 1, Device> there({1000});
+    Array<float, 1> five({1000}, Pages::locked);
+    Array<float, 1> six({1000}, Pages::locked);
+    Array<float, 1> back({1000}, Pages::locked);
+    Array<float, 1> later({1000}, Pages::locked);
+    std::fill(five.begin(), five.end(), 5.0F);
+    std::fill(six.begin(), six.end(), 6.0F);
+    LongWork before(caller);
+    copy(caller, std::as_const(five).view(), there.view());
+    {
+        const OnStream on_stream(gpu, caller.stream());
+        copy(gpu, std::as_const(there).view(), back.view());
+    }
+    copy(caller, std::as_const(six).view(), there.view());
+    copy(gpu, std::as_const(there).view(), later.view());
+    EXPECT_FALSE(gpu.idle());
+    before.end();
+    gpu.synchronize();
+    EXPECT_TRUE(gpu.idle());
+    EXPECT_EQ(back(999), 5);
+    EXPECT_TRUE(later(999) == 5 || later(999) == 6);
 }
 
 #endif

@@ -53,11 +53,11 @@ class Cpu {
     std::vector<Array<std::byte, 1, Host>> scratch_;
 };
 
-/// Runs operations on one GPU, in order, on a stream of its own. Calls are asynchronous unless
-/// their comment says otherwise. An executor belongs to one host thread, and may be moved to
-/// another one. Device arrays are on the GPU of the executor that the calling thread used last; on
-/// a thread that has used none, on that of the newest executor. Defined in builds with CUDA; a
-/// build without has the declaration only, and `gpu_status` returns the reason.
+/// Runs operations on one GPU, in order, on a stream of its own or a caller's (OnStream). Calls are
+/// asynchronous unless their comment says otherwise. An executor belongs to one host thread, and
+/// may be moved to another one. Device arrays are on the GPU of the executor that the calling
+/// thread used last; on a thread that has used none, on that of the newest executor. Defined in
+/// builds with CUDA; a build without has the declaration only, and `gpu_status` returns the reason.
 class Gpu {
   public:
     using Space = Device;
@@ -77,7 +77,7 @@ class Gpu {
     /// Bytes of the GPU's memory that no process has allocated.
     std::size_t free_memory() const;
 
-    /// The executor's stream. Makes its GPU the calling thread's current device.
+    /// The stream that work is submitted to. Makes its GPU the calling thread's current device.
     CUstream_st* stream() const;
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
@@ -96,15 +96,28 @@ class Gpu {
     bool has_checkpoint() const;
     void checkpoint() const;
 
-    /// Work submitted from now on starts after what `other`, a stream of this GPU, has so far.
+    /// Later work of `other`, a stream of this GPU, starts after what was submitted so far.
     /// Asynchronous.
-    void wait_for(CUstream_st* other);
-    /// The other way round: later work of `other` starts after what was submitted so far.
     void let_wait(CUstream_st* other);
 
   private:
+    friend class OnStream;
     struct State;
     Owned<State> state_;
+};
+
+/// While this exists, the executor's work is in the order of `stream`, a stream of its GPU that a
+/// caller owns: after what both have so far. Later work of the executor follows it. Asynchronous.
+/// Defined in builds with CUDA.
+class OnStream {
+  public:
+    OnStream(Gpu& gpu, CUstream_st* stream);
+    ~OnStream();
+    OnStream(const OnStream&) = delete;
+    OnStream& operator=(const OnStream&) = delete;
+
+  private:
+    Gpu& gpu_;
 };
 
 template <class Executor>

@@ -42,8 +42,8 @@ struct ImageTimes {
 
 /// Computes surfaces from images of one size, [channel][row][column]: one channel (grey) or three
 /// (red, green, blue) of sRGB values in 0 to 255, or the planes themselves. Results are bitwise
-/// independent of the number of threads. Holds all workspace, and the planes of the last images.
-/// The executor must outlive the object.
+/// independent of the number of threads. Holds all workspace, and the planes that it derived from
+/// the last images. The executor must outlive the object.
 template <class Executor>
 class ImageCorrelator {
   public:
@@ -86,10 +86,11 @@ class ImageCorrelator {
     /// How the method was chosen, if the parameters leave it open.
     const std::optional<MethodChoice>& choice() const { return choice_; }
     const Surfaces& surfaces() const { return begun_[current_].surfaces; }
-    /// Planes of the last images; only A for one image. Waits for them.
+    /// Planes of the last images; only A for one image. Waits for them. Images that are planes, and
+    /// not normalized, must still exist.
     PlanesView<core::Host> planes(Side side);
     /// The same planes in the executor's memory.
-    PlanesView<Space> resident_planes(Side side) { return of(side).planes.view(); }
+    PlanesView<Space> resident_planes(Side side) { return of(side).planes; }
 
   private:
     struct Begun {
@@ -99,17 +100,18 @@ class ImageCorrelator {
     };
     struct OfImage {
         core::Resident<Executor, const float, 3> image;
-        core::Array<float, 3> host_planes;
-        core::Resident<Executor, float, 3> planes;
-        bool on_host = false;  ///< whether `host_planes` has the planes that a GPU derived
+        core::Array<float, 3, Space> derived;
+        PlanesView<Space> planes;  ///< `derived`, or the image itself
+        core::Array<float, 3> on_host;
+        bool is_on_host = false;  ///< whether `on_host` has the planes of a GPU
 
-        explicit OfImage(Executor& executor) : image(executor), planes(executor) {}
+        explicit OfImage(Executor& executor) : image(executor) {}
     };
 
     OfImage& of(Side side) { return images_[static_cast<std::size_t>(side)]; }
     void expects_images(const PlanesView<Space>& a, const PlanesView<Space>& b) const;
     void begin(Image a, Image b);
-    /// Derives the planes; each stored plane counts as a grey image. Asynchronous.
+    /// Sets the planes; each stored plane counts as a grey image. Asynchronous.
     void derive(Side side, PlanesView<Space> image);
     /// Computes the surfaces from the planes. Asynchronous.
     void estimate(bool pair, const SurfaceViews<Space>& results);
@@ -117,6 +119,7 @@ class ImageCorrelator {
 
     Executor& executor_;
     bool stored_planes_;
+    bool as_they_are_;  ///< whether planes are not even normalized
     bool pair_;
     Problem problem_;
     std::optional<MethodChoice> choice_;
