@@ -105,7 +105,8 @@ struct WorkspaceBytes {
 
 /// Splits matrices of one shape into L + S. Owns all workspace: a second run allocates nothing,
 /// except for a few rank-sized matrices with accaltproj. Results are bitwise identical for every
-/// number of threads.
+/// number of threads. On a Gpu their last bits differ from run to run, because Jacobi's rotations
+/// are in the order in which threads find them.
 template <std::floating_point T, class Executor>
 class RobustPca {
   public:
