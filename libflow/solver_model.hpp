@@ -5,6 +5,7 @@
 // What the solvers of all executors share: checks, couplings, the 2x2 blocks, free directions,
 // multigrid's constants, and the basis and rounds of communication-avoiding CG.
 
+#include <cfloat>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -136,6 +137,70 @@ struct SolverProgress {
     bool stopped = false;  ///< the tolerance or the maximum is reached, or no step is possible
     int products = 0;      ///< with A; Solver::cacg only
 };
+
+/// Solver::cg in fp32 goes on after its true residual has come down to rounding. While the
+/// recurrence still falls, that changes nothing. But what is left of the residual in a singular
+/// system, or in one singular to rounding, makes it rise again and takes the solution anywhere. So
+/// a solution is kept when the next step raises the residual, if |r|^2 is below worth_keeping times
+/// that of the one kept before, at first below worth_keeping * first_kept |b|^2. It is returned if
+/// |r|^2 is `dropped_growth` times as large at the end. The iteration ends at `impossible_growth`:
+/// the root of the condition number, which is below 2^24 in fp32, bounds the growth of |r| in CG.
+inline constexpr double worth_keeping = 0.25;
+inline constexpr double first_kept = 1e-4;
+inline constexpr double dropped_growth = 100;
+inline constexpr double impossible_growth = 1 << 24;
+
+struct CgLimits {
+    double squared;   ///< stops at |r|^2 <= this
+    double products;  ///< and at r^T M^-1 r or p^T A p <= this
+};
+
+/// A sum of fp32 products whose mean is below the normal numbers is rounding: steps from such sums
+/// would let a solution that has converged grow without bound.
+inline CgLimits cg_limits(Shape shape, double squared) {
+    const auto unknowns = static_cast<double>(2 * shape.rows * shape.columns);
+    return {squared, unknowns * static_cast<double>(FLT_MIN)};
+}
+
+struct CgState {
+    double squared;         ///< |r|^2
+    double scaled_product;  ///< r^T M^-1 r
+    double kept_squared;    ///< |r|^2 of the kept solution; without one, first_kept |b|^2
+    float alpha;            ///< of the last step
+    float beta;             ///< of the next direction
+    int stopped;            ///< the tolerance is reached, or no further step is possible
+    int done;               ///< iterations
+    int kept;               ///< iterations of the kept solution; -1: none
+    int keep;               ///< the solution before the last step is to be kept
+};
+
+/// The state before an iteration, from that after the one before and the sums of its residual.
+APERTURE_HD CgState begin_iteration(CgState state, double squared, double scaled_product,
+                                    const CgLimits& limits) {
+    state.keep = 0;
+    if (state.stopped != 0) return state;
+    state.beta = 0;
+    if (state.done > 0) {
+        state.beta = static_cast<float>(scaled_product / state.scaled_product);
+        if (!(squared <= state.squared) && state.squared < worth_keeping * state.kept_squared) {
+            state.keep = 1;
+            state.kept = state.done - 1;
+            state.kept_squared = state.squared;
+        }
+    }
+    state.squared = squared;
+    state.scaled_product = scaled_product;
+    const bool diverged = state.kept >= 0 && !(squared <= impossible_growth * state.kept_squared);
+    if (!(scaled_product > limits.products) || squared <= limits.squared || diverged) {
+        state.stopped = 1;
+    }
+    return state;
+}
+
+/// Whether the kept solution replaces the last one.
+APERTURE_HD bool returns_kept(const CgState& state) {
+    return state.kept >= 0 && !(state.squared <= dropped_growth * state.kept_squared);
+}
 
 /// Recurrence of polynomials of a matrix B:
 ///

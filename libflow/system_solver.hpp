@@ -84,12 +84,16 @@ struct SystemSolver<Executor>::State {
 
     SolveResult solve_gradients(std::vector<double>* residuals) {
         if (residuals != nullptr) {
+            const std::size_t before = residuals->size();
             operations.start_gradients(-1);
-            const int done = run(1, residuals, [&](int count) {
+            const int begun = run(1, residuals, [&](int count) {
                 operations.gradients.advance(count);
                 return !operations.gradients.progress().stopped;
             });
-            return {done, 1.0 + done};
+            operations.gradients.finish();
+            const int done = operations.gradients.progress().done;
+            residuals->resize(before + 1 + static_cast<std::size_t>(done));
+            return {done, 1.0 + begun};
         }
         const bool tested = parameters.tolerance > 0;
         operations.start_gradients(limit(tested ? or_one(operations.right_norm()) : 1));
@@ -107,7 +111,10 @@ struct SystemSolver<Executor>::State {
             done = progress.done;
             if (progress.stopped) break;
         }
-        return {done, 1.0 + done};
+        operations.gradients.finish();
+        const double work_units = 1.0 + done;
+        if (waits) done = operations.gradients.progress().done;
+        return {done, work_units};
     }
 
     SolveResult solve_avoiding(std::vector<double>* residuals) {

@@ -19,14 +19,16 @@ class ConjugateGradients {
     void start(const PreparedSystem& system, PaddedPlanes& x, double limit);
     /// `count` iterations, fewer if the limit is reached or no further step is possible.
     void advance(int count);
+    /// Returns to the kept solution, and its iterations, where the last one is much worse.
+    void finish();
     static constexpr bool in_one_kernel() { return false; }
-    const SolverProgress& progress() const { return progress_; }
+    SolverProgress progress() const { return {state_.done, ended_}; }
 
   private:
     /// Returns false and leaves x unchanged if no further step is possible: the residual is zero
     /// or, by rounding, no direction remains.
     bool step();
-    void next_direction(float beta);
+    void next_direction();
     double multiply();
     void update(float alpha);
 
@@ -39,10 +41,12 @@ class ConjugateGradients {
     PaddedPlanes direction_;
     PaddedPlanes product_;  ///< A p
     PaddedPlanes scaled_;   ///< M^-1 r
+    PaddedPlanes kept_;     ///< a solution before
     RowSums<2> sums_;
     PaddedPlanes zeros_;  ///< a row beyond the image
-    double limit_ = -1;
-    SolverProgress progress_;
+    CgLimits limits_{};
+    CgState state_{};
+    bool ended_ = false;           ///< advance() found no further step
     double residual_squared_ = 0;  ///< |r|^2 of the recurrence
     double scaled_product_ = 0;    ///< r^T M^-1 r
 };

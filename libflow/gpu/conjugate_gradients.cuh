@@ -13,12 +13,6 @@
 
 namespace aperture::flow::gpu {
 
-struct CgState {
-    double scaled_product;  ///< r^T M^-1 r of the residual that the direction was computed from
-    int stopped;            ///< the tolerance is reached, or no further step is possible
-    int done;               ///< iterations
-};
-
 struct CgPlanes {
     SystemPlanes system;
     Planes<float> x;
@@ -26,10 +20,13 @@ struct CgPlanes {
     Planes<float> scaled;        ///< z = M^-1 r; r itself without preconditioning
     Planes<float> direction[2];  ///< p of the previous iteration, and of this one
     Planes<float> product;       ///< A p
+    Planes<float> kept;          ///< a solution before
+    Sums<1>* right;              ///< |b|^2
     Sums<1>* curvature;          ///< p^T A p
     Sums<2>* norms;              ///< r^T r, r^T z
-    CgState* states;  ///< [2]: before and after the computation of an iteration's direction
-    double limit;     ///< stops at |r|^2 <= this
+    CgState* states;  ///< [2]: before and after the computation of an iteration's direction; after
+                      ///< cg_finish_kernel the last is the second
+    CgLimits limits;
     bool precondition;
 
     __device__ __forceinline__ Pair scale(int y, int x_, Pair r) const {
@@ -50,13 +47,20 @@ enum CgAdvanceStage : unsigned {
     make_norms = 8,        ///< r^T r, r^T z
 };
 
-/// Whether another iteration follows, and the direction's beta.
-__device__ __forceinline__ bool begin_iteration(const CgState& before, const Sums<2>& norms,
-                                                double limit, float* beta) {
-    const double scaled_product = norms.value[1];
-    *beta = before.scaled_product > 0 ? static_cast<float>(scaled_product / before.scaled_product)
-                                      : 0.0F;
-    return before.stopped == 0 && scaled_product > 0 && !(norms.value[0] <= limit);
+/// The state that the last kernel left. All threads of the block must call.
+__device__ __forceinline__ CgState load_state(const CgPlanes& cg) {
+    CgState state = cg.states[0];
+    if (state.done == 0) {
+        const Sums<1> right = total_of(cg.right, static_cast<int>(gridDim.x));
+        state.kept_squared = first_kept * right.value[0];
+    }
+    return state;
+}
+
+/// The state before an iteration. All threads of the block must call.
+__device__ __forceinline__ CgState begin_iteration(const CgPlanes& cg, const CgState& state) {
+    const Sums<2> norms = total_of(cg.norms, static_cast<int>(gridDim.x));
+    return begin_iteration(state, norms.value[0], norms.value[1], cg.limits);
 }
 
 __device__ __forceinline__ Pair next_direction(float beta, Pair z, const Planes<float>& before,
@@ -65,36 +69,53 @@ __device__ __forceinline__ Pair next_direction(float beta, Pair z, const Planes<
     return beta == 0.0F ? z : z + beta * pair_at(before, y, x);
 }
 
-/// r = b - A x, z and their norms. Threads visit pixels by for_own_pixels; shared memory:
-/// reduction_shared. Moves 56 bytes a pixel.
+/// Keeps the solution before a step.
+__device__ __forceinline__ void keep_solution(const CgPlanes& cg, float alpha,
+                                              const Planes<float>& direction) {
+    for_own_pixels(rows_of(cg.x), columns_of(cg.x), [&](int y, int x) {
+        store_pair(cg.kept, y, x, pair_at(cg.x, y, x) - alpha * pair_at(direction, y, x));
+    });
+}
+
+/// r = b - A x, z and their norms, and that of b. Threads visit pixels by for_own_pixels; shared
+/// memory: reduction_shared. Moves 56 bytes a pixel.
 template <Coupling coupling, Boundary boundary>
 __global__ void cg_start_kernel(CgPlanes cg) {
+    Sums<1> own_right{};
     Sums<2> own{};
     for_own_pixels(rows_of(cg.x), columns_of(cg.x), [&](int y, int x) {
+        const Pair b = pair_at(cg.system.right, y, x);
         const Pair r = residual_at<coupling, boundary>(
             cg.system, y, x, [&](int i, int j) { return pair_at(cg.x, i, j); });
         const Pair z = cg.scale(y, x, r);
         store_pair(cg.residual, y, x, r);
         if (cg.precondition) store_pair(cg.scaled, y, x, z);
+        own_right.value[0] += static_cast<double>(dot(b, b));
         own = own + Sums<2>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(r, z))}};
     });
+    store_part(own_right, cg.right);
     store_part(own, cg.norms);
-    if (first_thread()) cg.states[0] = {0, 0, 0};
+    if (first_thread()) {
+        CgState state{};
+        state.kept = -1;
+        cg.states[0] = state;
+    }
 }
 
 /// The first half of an iteration: direction[1 - parity] from direction[parity], its product, and
-/// the curvature; only the parts in `stages`. Threads visit pixels by for_own_pixels; shared
+/// the curvature; only the parts in `stages`. With the direction, the solution before is kept where
+/// begin_iteration() says so. Threads visit pixels by for_own_pixels; shared
 /// memory: reduction_shared. All stages together move 44 bytes a pixel (neighbours come from the
 /// cache), 31 flops.
 template <Coupling coupling, Boundary boundary, unsigned stages>
 __global__ void cg_product_kernel(CgPlanes cg, int parity) {
     float beta = 0;
     if constexpr ((stages & make_direction) != 0) {
-        const CgState before = cg.states[0];
-        const Sums<2> norms = total_of(cg.norms, static_cast<int>(gridDim.x));
-        const bool go_on = begin_iteration(before, norms, cg.limit, &beta);
-        if (first_thread()) cg.states[1] = {norms.value[1], go_on ? 0 : 1, before.done};
-        if (!go_on) return;
+        const CgState state = begin_iteration(cg, load_state(cg));
+        if (first_thread()) cg.states[1] = state;
+        if (state.keep != 0) keep_solution(cg, state.alpha, cg.direction[parity]);
+        if (state.stopped != 0) return;
+        beta = state.beta;
     } else {
         if (cg.states[1].stopped != 0) return;
     }
@@ -130,20 +151,24 @@ __global__ void cg_product_kernel(CgPlanes cg, int parity) {
 /// memory: reduction_shared. All stages together move 68 bytes a pixel, 22 flops.
 template <unsigned stages>
 __global__ void cg_advance_kernel(CgPlanes cg, int parity) {
-    const CgState now = cg.states[1];
+    CgState state = cg.states[1];
     // If the start has converged, no curvature was ever stored.
     double curvature = 0;
-    if (now.stopped == 0) {
+    if (state.stopped == 0) {
         curvature = total_of(cg.curvature, static_cast<int>(gridDim.x)).value[0];
     }
-    const bool go_on = curvature > 0;
+    const bool go_on = curvature > cg.limits.products;
+    const auto alpha = static_cast<float>(state.scaled_product / curvature);
     if constexpr ((stages & make_norms) != 0) {
-        if (first_thread()) {
-            cg.states[0] = {now.scaled_product, go_on ? 0 : 1, now.done + (go_on ? 1 : 0)};
+        if (go_on) {
+            state.alpha = alpha;
+            ++state.done;
+        } else {
+            state.stopped = 1;
         }
+        if (first_thread()) cg.states[0] = state;
     }
     if (!go_on) return;
-    const auto alpha = static_cast<float>(now.scaled_product / curvature);
     Sums<2> own{};
     for_own_pixels(rows_of(cg.x), columns_of(cg.x), [&](int y, int x) {
         if constexpr ((stages & advance_solution) != 0) {
@@ -206,18 +231,20 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
         inverse[k] = {1.0F, 0.0F, 1.0F};
         if (cg.precondition) inverse[k] = block_at(cg.system.inverse, y, x);
     });
-    CgState state = cg.states[0];
+    CgState state = load_state(cg);
     const int end = state.done + iterations;
     while (state.stopped == 0 && state.done < end) {
-        const Sums<2> norms = total_of(cg.norms, blocks);
-        float beta = 0;
-        state.stopped = begin_iteration(state, norms, cg.limit, &beta) ? 0 : 1;
-        if (state.stopped != 0) break;
-        state.scaled_product = norms.value[1];
         const Planes<float>& now = cg.direction[1 - parity];
         const Planes<float>& before = cg.direction[parity];
+        state = begin_iteration(cg, state);
+        if (state.keep != 0) {
+            for_items([&](int k, int y, int x) {
+                store_pair(cg.kept, y, x, solution[k] - state.alpha * pair_at(before, y, x));
+            });
+        }
+        if (state.stopped != 0) break;
         const auto next = [&](int y, int x) {
-            return next_direction(beta, pair_at(cg.scaled, y, x), before, y, x);
+            return next_direction(state.beta, pair_at(cg.scaled, y, x), before, y, x);
         };
         Sums<1> own_curvature{};
         for_items([&](int k, int y, int x) {
@@ -229,15 +256,15 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
         store_part(own_curvature, cg.curvature);
         core::grid_sync();
         const double curvature = total_of(cg.curvature, blocks).value[0];
-        if (!(curvature > 0)) {
+        if (!(curvature > cg.limits.products)) {
             state.stopped = 1;
             break;
         }
-        const auto alpha = static_cast<float>(state.scaled_product / curvature);
+        state.alpha = static_cast<float>(state.scaled_product / curvature);
         Sums<2> own{};
         for_items([&](int k, int y, int x) {
-            solution[k] = solution[k] + alpha * pair_at(now, y, x);
-            residual[k] = residual[k] - alpha * product[k];
+            solution[k] = solution[k] + state.alpha * pair_at(now, y, x);
+            residual[k] = residual[k] - state.alpha * product[k];
             const Pair z = inverse[k] * residual[k];
             store_pair(cg.scaled, y, x, z);
             own = own + Sums<2>{{static_cast<double>(dot(residual[k], residual[k])),
@@ -253,6 +280,22 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
         store_pair(cg.residual, y, x, residual[k]);
     });
     if (first_thread()) cg.states[0] = state;
+}
+
+/// Returns to the kept solution, and its iterations, where the last one is much worse;
+/// direction[parity] is the last one. Threads visit pixels by for_own_pixels; shared memory:
+/// reduction_shared.
+inline __global__ void cg_finish_kernel(CgPlanes cg, int parity) {
+    CgState state = begin_iteration(cg, load_state(cg));
+    if (!returns_kept(state)) {
+        if (first_thread()) cg.states[1] = state;
+        return;
+    }
+    if (state.keep != 0) keep_solution(cg, state.alpha, cg.direction[parity]);
+    for_own_pixels(rows_of(cg.x), columns_of(cg.x),
+                   [&](int y, int x) { store_pair(cg.x, y, x, pair_at(cg.kept, y, x)); });
+    state.done = state.kept;
+    if (first_thread()) cg.states[1] = state;
 }
 
 template <class Executor>
@@ -272,10 +315,12 @@ class ConjugateGradients {
           precondition_(precondition),
           residual_(2, shape),
           product_(2, shape),
+          kept_(2, shape),
+          right_(executor, shape),
           curvature_(executor, shape),
           norms_(executor, shape),
           states_({2}),
-          state_on_host_({1}) {
+          states_on_host_({2}) {
         for (PlaneArray<Space>& direction : directions_) direction = PlaneArray<Space>(2, shape);
         if (precondition) scaled_ = PlaneArray<Space>(2, shape);
     }
@@ -288,10 +333,17 @@ class ConjugateGradients {
     /// `count` iterations, fewer if the tolerance is reached or no further step is possible.
     void advance(int count);
 
+    /// Returns to the kept solution, and its iterations, where the last one is much worse.
+    void finish() {
+        launch(&cg_finish_kernel, planes_, parity_);
+        latest_ = 1;
+    }
+
     /// Waits for the device.
     SolverProgress progress() {
-        fetch(*executor_, states_, state_on_host_);
-        return {state_on_host_(0).done, state_on_host_(0).stopped != 0};
+        fetch(*executor_, states_, states_on_host_);
+        const CgState& state = states_on_host_(latest_);
+        return {state.done, state.stopped != 0};
     }
 
   private:
@@ -342,15 +394,18 @@ class ConjugateGradients {
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;
     int parity_ = 0;
+    int latest_ = 0;  ///< which state is that of the last kernel
     CgPlanes planes_{};
     PlaneArray<Space> residual_;
     PlaneArray<Space> scaled_;
     PlaneArray<Space> product_;
     PlaneArray<Space> directions_[2];
+    PlaneArray<Space> kept_;
+    Parts<1, Space> right_;
     Parts<1, Space> curvature_;
     Parts<2, Space> norms_;
     core::Array<CgState, 1, Space> states_;
-    core::Array<CgState, 1> state_on_host_;
+    core::Array<CgState, 1> states_on_host_;
 };
 
 template <class Executor>
@@ -359,6 +414,7 @@ void ConjugateGradients<Executor>::start(const PreparedSystem<Executor>& system,
     coupling_ = system.coupling();
     boundary_ = system.boundary();
     parity_ = 0;
+    latest_ = 0;
     planes_.system = system.planes();
     planes_.x = x;
     planes_.residual = residual_.planes();
@@ -366,10 +422,12 @@ void ConjugateGradients<Executor>::start(const PreparedSystem<Executor>& system,
     planes_.direction[0] = directions_[0].planes();
     planes_.direction[1] = directions_[1].planes();
     planes_.product = product_.planes();
+    planes_.kept = kept_.planes();
+    planes_.right = right_.data();
     planes_.curvature = curvature_.data();
     planes_.norms = norms_.data();
     planes_.states = states_.data();
-    planes_.limit = limit;
+    planes_.limits = cg_limits(shape_, limit);
     planes_.precondition = precondition_;
     with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
         launch(&cg_start_kernel<decltype(coupling)::value, decltype(boundary)::value>, planes_);

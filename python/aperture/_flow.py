@@ -323,7 +323,8 @@ def flow(
     iterations : int, optional
         hs: at most so many for each system; cycles of multigrid.
     tolerance : float, optional
-        hs: relative residual at which the solver stops; 0: never.
+        hs: relative residual at which the solver stops; 0: never. Below what float32 allows,
+        see :func:`solve_horn_schunck`.
     relaxation : float, optional
         redblack: over-relaxation, above 0 and below 2.
     precondition : {"block", "none"}, optional

@@ -53,7 +53,10 @@ def solve_horn_schunck(
     iterations : int
         At most so many; cycles of multigrid.
     tolerance : float
-        Relative residual at which the solver stops; 0: never.
+        Relative residual at which the solver stops; 0: never. Rounding may keep the residual above
+        it: 1e-7 is about the least, and more where alpha is large against the derivatives. "cg" and
+        "cacg" then end by themselves or after ``iterations``, with about the best solution they
+        had.
     relaxation, precondition, s_step, basis, boundary, stencil, device, threads
         See :func:`flow`. On a GPU "cg" takes the place of "cacg" where its basis does not fit the
         shared memory.
@@ -63,7 +66,7 @@ def solve_horn_schunck(
     u, v : float32 [row, column]
         The solution; of minimum norm if the system is singular.
     history : float64 [iteration]
-        |b - A x| / |b| of the start and after each iteration.
+        |b - A x| / |b| of the start and after each iteration, up to the one of the solution.
 
     Raises
     ------

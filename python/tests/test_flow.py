@@ -511,6 +511,27 @@ def test_solutions_agree_with_the_definition(
     assert residual < 5e-6
 
 
+@pytest.mark.parametrize("solver", ["cg", "cacg"])
+@pytest.mark.parametrize("precondition", ["block", "none"])
+@pytest.mark.parametrize("tolerance", [0, 1e-7])
+def test_a_tolerance_out_of_reach_ends_at_rounding(
+    solver: str, precondition: str, tolerance: float
+) -> None:
+    ix, iy, it = np.random.default_rng(2).normal(size=(3, 37, 53))
+    for planes in ((ix, iy, it), (4 * ix, 3 * ix, it)):
+        u, v, history = aperture.solve_horn_schunck(
+            *planes,
+            alpha=0.7,
+            solver=solver,
+            precondition=precondition,
+            stencil=9,
+            iterations=2000,
+            tolerance=tolerance,
+        )
+        assert np.isfinite(history).all() and history[-1] < 10 * history.min() + 1e-6
+        assert max(abs(u).max(), abs(v).max()) < 100
+
+
 def test_parameters_of_a_system_change_results(derivatives: Any) -> None:
     def solution(**parameters: Any) -> Any:
         return aperture.solve_horn_schunck(

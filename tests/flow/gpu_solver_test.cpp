@@ -145,6 +145,20 @@ TEST_P(GpuSolver, GivesTheSameBitsEveryTime) {
 INSTANTIATE_TEST_SUITE_P(Solvers, GpuSolver, testing::ValuesIn(all_gpu_cases()),
                          [](const auto& given) { return name_of(given.param); });
 
+class GpuEndAtRounding : public GpuTest, public testing::WithParamInterface<Case> {};
+TEST_P(GpuEndAtRounding, ReturnsAboutTheLeastResidual) {
+    expect_least_residual_at_the_end<GpuRun>(GetParam(), {{1, 7}, {3, 5}, {8, 11}, {17, 23}}, 600);
+}
+INSTANTIATE_TEST_SUITE_P(Solvers, GpuEndAtRounding, testing::ValuesIn(krylov_cases()),
+                         [](const auto& given) { return name_of(given.param); });
+
+class GpuConjugateGradients : public GpuTest {};
+TEST_F(GpuConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
+    for (const bool precondition : {true, false}) {
+        expect_end_at_an_unattainable_tolerance<GpuRun>(precondition);
+    }
+}
+
 class GpuSingularSystem : public GpuTest, public testing::WithParamInterface<Solver> {};
 
 TEST_P(GpuSingularSystem, HasTheSolutionOfMinimumNorm) { expect_minimum_norm<GpuRun>(GetParam()); }

@@ -112,6 +112,18 @@ std::vector<Case> off_chip_cases() {
 }
 INSTANTIATE_TEST_SUITE_P(Solvers, SimtCgOffChip, testing::ValuesIn(off_chip_cases()), case_name);
 
+// Everything of a solution that ends at rounding: in one kernel, in two an iteration, and staged.
+class SimtEndAtRounding : public testing::TestWithParam<Case> {};
+TEST_P(SimtEndAtRounding, ReturnsAboutTheLeastResidual) {
+    expect_least_residual_at_the_end<SimtRun>(GetParam(), {{3, 5}}, 100);
+}
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtEndAtRounding, testing::ValuesIn(krylov_cases()), case_name);
+
+TEST(SimtConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
+    expect_end_at_an_unattainable_tolerance<SimtRun>(true);
+    expect_end_at_an_unattainable_tolerance<SmallDeviceRun>(true);
+}
+
 TEST(SimtSingularSystem, HasTheSolutionOfMinimumNorm) {
     for (const Solver solver : {Solver::cg, Solver::cacg, Solver::multigrid}) {
         expect_minimum_norm<SimtRun>(solver);

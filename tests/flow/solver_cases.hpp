@@ -289,6 +289,95 @@ void expect_minimum_norm(Solver solver) {
     }
 }
 
+/// Systems, regular and singular, in which `iterations` are many more than it takes to come down to
+/// rounding. Expects about the least residual seen at the end, of the solution and in the record.
+template <class Run>
+void expect_least_residual_at_the_end(Case c, std::initializer_list<Shape> shapes, int iterations) {
+    for (const Shape shape : shapes) {
+        for (const float smoothness : {0.5F, 50.0F, 2000.0F}) {
+            for (const int kind : {0, 1, 2}) {
+                OwnedSystem system = kind == 0   ? system_of(c, shape)
+                                     : kind == 1 ? striped(shape, 4, 3)
+                                                 : striped(shape, 0, 5);
+                system.smoothness = smoothness;
+                system.boundary = c.boundary;
+                system.stencil = c.stencil;
+                SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
+                             ", alpha^2 " + std::to_string(smoothness) + ", kind " +
+                             std::to_string(kind));
+                SolverParameters p = iterated(c, iterations);
+                Run run(shape, p);
+                HostFlow flow = zero_flow(shape);
+                std::vector<double> residuals;
+                run(system, flow, &residuals);
+                const double rounding = 1e-7 * (1 + static_cast<double>(smoothness));
+                const double most =
+                    20 * (*std::min_element(residuals.begin(), residuals.end()) + rounding);
+                const auto reached = [&] {
+                    const ResidualNorms norms = norms_of(system, flow);
+                    return norms.residual / (norms.right == 0 ? 1 : norms.right);
+                };
+                EXPECT_LE(reached(), most);
+                if (c.solver != Solver::cacg) {
+                    EXPECT_LE(residuals.back(), most);
+                }
+                flow = zero_flow(shape);
+                run(system, flow);
+                EXPECT_LE(reached(), most);
+                // From the solution it stays there.
+                run(system, flow);
+                EXPECT_LE(reached(), most);
+            }
+        }
+    }
+}
+
+/// Cases of the solvers that approach rounding within some hundred iterations.
+inline std::vector<Case> krylov_cases() {
+    std::vector<Case> cases = all_gpu_cases();
+    cases.push_back({Solver::cg, zero, Stencil::nine, false, false});
+    std::erase_if(cases, [](const Case& c) {
+        return c.weighted || (c.solver != Solver::cg && c.solver != Solver::cacg);
+    });
+    return cases;
+}
+
+/// Normal derivatives whose residual stays above the tolerance by rounding alone.
+template <class Run>
+void expect_end_at_an_unattainable_tolerance(bool precondition) {
+    const Shape shape{37, 53};
+    OwnedSystem system = oracle::random_system(shape, 2, 0.49F);
+    system.stencil = Stencil::nine;
+    std::mt19937 generator(2);
+    std::normal_distribution<float> normal;
+    for (index_t y = 0; y < shape.rows; ++y) {
+        for (index_t x = 0; x < shape.columns; ++x) {
+            const float gx = normal(generator);
+            const float gy = normal(generator);
+            const float gt = normal(generator);
+            system.tensor(0, y, x) = gx * gx;
+            system.tensor(1, y, x) = gx * gy;
+            system.tensor(2, y, x) = gy * gy;
+            system.right(0, y, x) = -gx * gt;
+            system.right(1, y, x) = -gy * gt;
+        }
+    }
+    SolverParameters p;
+    p.solver = Solver::cg;
+    p.precondition = precondition;
+    p.iterations = 2000;
+    p.tolerance = 1e-8;
+    Run run(shape, p);
+    HostFlow flow = zero_flow(shape);
+    std::vector<double> residuals;
+    const SolveResult result = run(system, flow, &residuals);
+    EXPECT_LT(result.iterations, 500);
+    EXPECT_EQ(residuals.size(), static_cast<std::size_t>(result.iterations) + 1);
+    EXPECT_LT(residuals.back(), 1e-6);
+    const ResidualNorms norms = norms_of(system, flow);
+    EXPECT_LE(norms.residual, 1.01 * residuals.back() * norms.right + 1e-9);
+}
+
 struct BasisCase {
     Basis basis;
     int s;

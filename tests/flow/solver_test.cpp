@@ -48,6 +48,28 @@ TEST_P(EverySolver, SecondSolutionAllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::ValuesIn(all_cases()),
                          [](const auto& given) { return name_of(given.param); });
 
+class EndAtRounding : public testing::TestWithParam<Case> {};
+TEST_P(EndAtRounding, ReturnsAboutTheLeastResidual) {
+    expect_least_residual_at_the_end<CpuRun>(
+        GetParam(), {{1, 1}, {1, 7}, {2, 2}, {3, 5}, {8, 11}, {17, 23}}, 600);
+}
+
+std::vector<Case> cases_of_one_grid() {
+    std::vector<Case> cases = all_cases();
+    cases.push_back({Solver::cg, zero, Stencil::nine, false, false});
+    cases.push_back({Solver::cacg, replicate, Stencil::five, false, false});
+    std::erase_if(cases, [](const Case& c) { return c.solver == Solver::multigrid; });
+    return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Solvers, EndAtRounding, testing::ValuesIn(cases_of_one_grid()),
+                         [](const auto& given) { return name_of(given.param); });
+
+TEST(ConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
+    for (const bool precondition : {true, false}) {
+        expect_end_at_an_unattainable_tolerance<CpuRun>(precondition);
+    }
+}
+
 /// Many steps at a time, in tiles of columns and bands of rows, equal the same steps one by one.
 TEST(StationaryIterations, ManyAtATimeAreTheSameBits) {
     for (const Case& c : all_cases()) {

@@ -58,8 +58,12 @@ struct LinearSystem {
 
 struct SolverParameters {
     Solver solver = Solver::multigrid;
-    int iterations = 100;      ///< maximum; multigrid: one full cycle, then V-cycles
-    double tolerance = 0;      ///< stops at |b - A x| <= tolerance |b|; 0: never
+    int iterations = 100;  ///< maximum; multigrid: one full cycle, then V-cycles
+    /// Stops at |b - A x| <= tolerance |b|; 0: never. Rounding may keep the residual above it:
+    /// 1e-7 |b| is about the least in fp32, and more for a large alpha^2. Solver::cg and
+    /// Solver::cacg then end by themselves or at `iterations`, with about the best solution they
+    /// had.
+    double tolerance = 0;
     double relaxation = 1;     ///< redblack: omega of SOR in (0, 2)
     bool precondition = true;  ///< cg and cacg: by the inverse 2x2 blocks
     int s_step = 4;            ///< cacg: 1 to 16; Basis::monomial is accurate up to about 4
@@ -96,11 +100,12 @@ class SystemSolver {
 
     /// `flow` is the initial value and receives the solution. A singular system with a zero start
     /// has the solution of minimum norm. `residuals`, if not null, is extended by |b - A x| / |b|
-    /// of the start and of every iteration (|b| = 0 counts as 1). This costs a product an
-    /// iteration; Solver::cacg appends the norms of its recurrence instead. Views must not overlap.
-    /// On a Gpu the call is asynchronous, and reports the requested iterations, unless there is a
-    /// tolerance, `residuals` is not null, or the solver is Solver::cacg with Basis::monomial and
-    /// an s_step above 4. Throws core::InvalidArgument if the views do not fit.
+    /// of the start and of every iteration (|b| = 0 counts as 1), up to the one whose solution is
+    /// returned. This costs a product an iteration; Solver::cacg appends the norms of its
+    /// recurrence instead. Views must not overlap. On a Gpu the call is asynchronous, and reports
+    /// the requested iterations, unless there is a tolerance, `residuals` is not null, or the
+    /// solver is Solver::cacg with Basis::monomial and an s_step above 4. Throws
+    /// core::InvalidArgument if the views do not fit.
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr);
 
