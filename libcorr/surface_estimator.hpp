@@ -39,7 +39,6 @@ struct SurfaceEstimator<Executor>::State {
         OverlapMoments moments() const { return {entries(sums), entries(squares)}; }
     };
 
-    Executor& executor;
     Problem problem;
     bool pearson;
     bool unbiased;
@@ -51,13 +50,12 @@ struct SurfaceEstimator<Executor>::State {
     core::Array<double, 2, Space> counts;
     Sums products_of_masks;
 
-    State(Executor& on, const Problem& p, Estimator estimator)
-        : executor(on),
-          problem(p),
+    State(Executor& executor, const Problem& p, Estimator estimator)
+        : problem(p),
           pearson(estimator == Estimator::pearson),
           unbiased(estimator == Estimator::unbiased),
-          correlator(on, p),
-          operations(on),
+          correlator(executor, p),
+          operations(executor),
           means({p.planes}),
           counts({p.lags.extent().rows, p.lags.extent().columns}) {
         core::expects(p.images == 1, p.images, " images a run, expected 1");
