@@ -149,7 +149,7 @@ class GpuEndAtRounding : public GpuTest, public testing::WithParamInterface<Case
 TEST_P(GpuEndAtRounding, ReturnsAboutTheLeastResidual) {
     expect_least_residual_at_the_end<GpuRun>(GetParam(), {{1, 7}, {3, 5}, {8, 11}, {17, 23}}, 600);
 }
-INSTANTIATE_TEST_SUITE_P(Solvers, GpuEndAtRounding, testing::ValuesIn(krylov_cases()),
+INSTANTIATE_TEST_SUITE_P(Solvers, GpuEndAtRounding, testing::ValuesIn(cg_cases(all_gpu_cases())),
                          [](const auto& given) { return name_of(given.param); });
 
 class GpuConjugateGradients : public GpuTest {};

@@ -117,7 +117,8 @@ class SimtEndAtRounding : public testing::TestWithParam<Case> {};
 TEST_P(SimtEndAtRounding, ReturnsAboutTheLeastResidual) {
     expect_least_residual_at_the_end<SimtRun>(GetParam(), {{3, 5}}, 100);
 }
-INSTANTIATE_TEST_SUITE_P(Solvers, SimtEndAtRounding, testing::ValuesIn(krylov_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtEndAtRounding, testing::ValuesIn(cg_cases(all_gpu_cases())),
+                         case_name);
 
 TEST(SimtConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
     expect_end_at_an_unattainable_tolerance<SimtRun>(true);

@@ -54,14 +54,7 @@ TEST_P(EndAtRounding, ReturnsAboutTheLeastResidual) {
         GetParam(), {{1, 1}, {1, 7}, {2, 2}, {3, 5}, {8, 11}, {17, 23}}, 600);
 }
 
-std::vector<Case> cases_of_one_grid() {
-    std::vector<Case> cases = all_cases();
-    cases.push_back({Solver::cg, zero, Stencil::nine, false, false});
-    cases.push_back({Solver::cacg, replicate, Stencil::five, false, false});
-    std::erase_if(cases, [](const Case& c) { return c.solver == Solver::multigrid; });
-    return cases;
-}
-INSTANTIATE_TEST_SUITE_P(Solvers, EndAtRounding, testing::ValuesIn(cases_of_one_grid()),
+INSTANTIATE_TEST_SUITE_P(Solvers, EndAtRounding, testing::ValuesIn(cg_cases(all_cases())),
                          [](const auto& given) { return name_of(given.param); });
 
 TEST(ConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
