@@ -122,14 +122,83 @@ APERTURE_HD bool project_free(double j11, double j12, double j22, double* u, dou
     return true;
 }
 
-/// Multigrid: sweeps before and after a coarser level, and on the coarsest one, where they solve
-/// for its few pixels.
+/// Multigrid: sweeps before and after a coarser level. The coarsest is one pixel, which one sweep
+/// solves.
 inline constexpr int smoothing_sweeps = 2;
-inline constexpr int coarsest_sweeps = 16;
+
+/// The part of the correction of the finest level that cycle number `cycle`, from 0, adds. Beside
+/// jumps of J a correction may be up to three times too large. Where the first cycles have not been
+/// enough, every second one adds half: |(1 - t) (1 - t / 2)| < 1 for 0 < t < 3.
+inline constexpr int whole_corrections = 8;
+inline float correction_share(int cycle) {
+    return cycle >= whole_corrections && cycle % 2 == 0 ? 0.5F : 1.0F;
+}
 
 /// Shape of the next coarser level, which merges 2x2 pixels.
 inline Shape halved(Shape shape) { return {(shape.rows + 1) / 2, (shape.columns + 1) / 2}; }
-inline bool is_coarsest(Shape shape) { return shape.rows <= 2 && shape.columns <= 2; }
+inline bool is_coarsest(Shape shape) { return shape.rows == 1 && shape.columns == 1; }
+
+/// Whether a block of multigrid has one pixel along an axis of `extent` pixels: the last one of an
+/// odd number. Restriction adds zero for the other one, so that a level has the sums of the finer
+/// one. An axis of one pixel is not coarsened: that pixel counts twice everywhere.
+template <class Index>
+APERTURE_HD bool is_alone(Index block, Index extent) {
+    return 2 * block + 1 == extent && extent > 1;
+}
+
+/// Boundary::zero on a level of multigrid: the weights, in units of alpha^2, between the first and
+/// the last pixel of an axis and the zeros beyond. A weight is the inverse distance, 1 on the
+/// finest level.
+struct ZeroWeights {
+    float first = 1;
+    float last = 1;
+
+    /// On the next coarser level of an axis of `extent` pixels. The centre of a block is half a
+    /// pixel further away, and pixels are twice as large. That of a lone pixel is about at the
+    /// zeros, or beyond: it is held at zero.
+    template <class Index>
+    APERTURE_HD ZeroWeights coarser(Index extent) const {
+        if (extent == 1) return {4 * first, 4 * last};
+        return {4 * first / (2 + first), extent % 2 != 0 ? 32.0F : 4 * last / (2 + last)};
+    }
+};
+
+/// The same for both axes.
+struct BorderWeights {
+    ZeroWeights rows;
+    ZeroWeights columns;
+
+    template <class Index>
+    APERTURE_HD BorderWeights coarser(Index row_count, Index column_count) const {
+        return {rows.coarser(row_count), columns.coarser(column_count)};
+    }
+    /// What pixel (y, x) has more than on a finest level.
+    template <class Index>
+    APERTURE_HD float excess(Index row_count, Index column_count, Index y, Index x) const {
+        return ((y == 0 ? rows.first - 1 : 0.0F) + (y + 1 == row_count ? rows.last - 1 : 0.0F)) +
+               ((x == 0 ? columns.first - 1 : 0.0F) +
+                (x + 1 == column_count ? columns.last - 1 : 0.0F));
+    }
+};
+
+/// alpha^2 of the finest level times this is a tensor's eigenvalue that rounding hides.
+inline constexpr float hidden_tensor = FLT_EPSILON;
+
+/// The inverse of the mean tensor J of an image, the coarsest level where nothing but J determines
+/// a constant flow. Without directions whose eigenvalue is below `hidden` or a rounding error of
+/// J: there the mean of a residual is noise, which would grow from cycle to cycle.
+APERTURE_HD SymmetricMatrix<float> inverse_of_mean(const SymmetricMatrix<float>& j, float hidden) {
+    constexpr float rounding = 1e-6F;
+    const float trace = j.a11 + j.a22;
+    const float determinant = j.a11 * j.a22 - j.a12 * j.a12;
+    // About the smaller eigenvalue times the larger one.
+    if (determinant > trace * (hidden + rounding * trace)) {
+        const float scale = 1.0F / determinant;
+        return {j.a22 * scale, -j.a12 * scale, j.a11 * scale};
+    }
+    const float pseudo = trace > hidden ? 1.0F / (trace * trace) : 0.0F;
+    return {j.a11 * pseudo, j.a12 * pseudo, j.a22 * pseudo};
+}
 
 /// Progress of Solver::cg or Solver::cacg.
 struct SolverProgress {

@@ -76,6 +76,7 @@ void CheckeredLevel::load_system(const LinearSystem<core::Host>& system) {
     boundary_ = system.boundary;
     coupling_ = coupling_of(system);
     smoothness_ = system.smoothness;
+    hidden_ = hidden_tensor * smoothness_;
     prepare([&](index_t y) {
         for (index_t i : {0, 1, 2}) {
             tensor_.load_row(i, y, &system.tensor(i, y, 0), shape_.columns);
@@ -98,28 +99,37 @@ void CheckeredLevel::coarsen(const CheckeredLevel& fine) {
     boundary_ = fine.boundary_;
     coupling_ = fine.coupling_;
     smoothness_ = fine.smoothness_ / 4;
+    border_ = fine.border_.coarser(fine.shape_.rows, fine.shape_.columns);
+    hidden_ = fine.hidden_;
     prepare([&](index_t y) {
-        const index_t second = std::min(2 * y + 1, fine.shape_.rows - 1);
-        for (index_t i = 0; i < 3; ++i) {
-            average_rows(fine.tensor_.row(i, 0, 2 * y), fine.tensor_.row(i, 1, 2 * y),
-                         fine.tensor_.row(i, 0, second), fine.tensor_.row(i, 1, second),
-                         fine.shape_.columns, tensor_.row(i, 0, y), tensor_.row(i, 1, y));
-        }
+        for (index_t i = 0; i < 3; ++i) fine.average_row(fine.tensor_, i, y, tensor_);
         if (coupling_ != Coupling::weighted) return;
-        // A quarter of the mean weight of the edges that leave a block of 2x2 pixels.
+        // An eighth of the weights of the two edges that leave a block of 2x2 pixels.
+        const index_t second = std::min(2 * y + 1, fine.shape_.rows - 1);
+        const float below_share = is_alone(y, fine.shape_.rows) ? 0.0F : 1.0F;
         for (index_t x = 0; x < shape_.columns; ++x) {
             const auto parity = static_cast<int>(x % 2);
             const int other = 2 * x + 1 == fine.shape_.columns ? 0 : 1;
-            weights_.row(0, parity, y)[x / 2] = x + 1 == shape_.columns
-                                                    ? 0.0F
-                                                    : 0.125F * (fine.weights_.row(0, 1, 2 * y)[x] +
-                                                                fine.weights_.row(0, 1, second)[x]);
+            const float right_share = is_alone(x, fine.shape_.columns) ? 0.0F : 1.0F;
+            weights_.row(0, parity, y)[x / 2] =
+                x + 1 == shape_.columns
+                    ? 0.0F
+                    : 0.125F * (fine.weights_.row(0, 1, 2 * y)[x] +
+                                below_share * fine.weights_.row(0, 1, second)[x]);
             weights_.row(1, parity, y)[x / 2] =
-                y + 1 == shape_.rows ? 0.0F
-                                     : 0.125F * (fine.weights_.row(1, 0, second)[x] +
-                                                 fine.weights_.row(1, other, second)[x]);
+                y + 1 == shape_.rows
+                    ? 0.0F
+                    : 0.125F * (fine.weights_.row(1, 0, second)[x] +
+                                right_share * fine.weights_.row(1, other, second)[x]);
         }
     });
+    if (!is_coarsest(shape_) || boundary_ == Boundary::zero) return;
+    const auto at = [](SplitPlanes& planes, index_t i) -> float& { return planes.row(i, 0, 0)[0]; };
+    const SymmetricMatrix<float> inverse =
+        inverse_of_mean({at(tensor_, 0), at(tensor_, 1), at(tensor_, 2)}, hidden_);
+    at(inverse_, 0) = inverse.a11;
+    at(inverse_, 1) = inverse.a12;
+    at(inverse_, 2) = inverse.a22;
 }
 
 // Weight of the pixel itself in S through replicated borders. It is left out, so that a border
@@ -127,6 +137,13 @@ void CheckeredLevel::coarsen(const CheckeredLevel& fine) {
 float CheckeredLevel::repeats(index_t y, index_t x) const {
     if (boundary_ == Boundary::zero) return 0;
     return weight_of_repeats(coupling_, shape_.rows, shape_.columns, y, x);
+}
+
+/// d of a pixel for Coupling::five and Coupling::nine.
+float CheckeredLevel::degree_of(index_t y, index_t x) const {
+    const float excess =
+        boundary_ == Boundary::zero ? border_.excess(shape_.rows, shape_.columns, y, x) : 0.0F;
+    return smoothness_ * (weight_of_neighbours(coupling_) - repeats(y, x) + excess);
 }
 
 /// Weights between the pixels of one parity of a row and their neighbours, as in Neighbours; for
@@ -152,14 +169,11 @@ struct CheckeredLevel::Degree {
         : weights(level.weights_around<coupling>(parity, y)) {
         if constexpr (coupling == Coupling::weighted) return;
         const index_t end = level.shape_.columns - 1;
-        const auto at = [&](index_t x) {
-            return level.smoothness_ * (weight_of_neighbours(coupling) - level.repeats(y, x));
-        };
         if (parity == 0) first = 0;
         if (end % 2 == parity) last = end / 2;
-        at_first = at(0);
-        at_last = at(end);
-        inner = end > 1 ? at(1) : at_first;
+        at_first = level.degree_of(y, 0);
+        at_last = level.degree_of(y, end);
+        inner = end > 1 ? level.degree_of(y, 1) : at_first;
     }
 
     Pack<float> operator()(index_t k) const {
@@ -329,7 +343,7 @@ void CheckeredLevel::relax(const Pass& pass) {
         const int first = pass.prolonged != nullptr ? 1 : 0;
         const int last = first + colours * pass.sweeps;
         in_stages(last + (pass.restricted != nullptr ? 1 : 0), [&](int stage, index_t y) {
-            if (stage < first) return prolong_row(*pass.prolonged, y);
+            if (stage < first) return prolong_row(*pass.prolonged, pass.share, y);
             if (stage < last) return update_colour<kind>((stage - first) % colours, y, pass.omega);
             for (int parity : {0, 1}) compute_residual<kind>(y, parity);
         });
@@ -337,26 +351,33 @@ void CheckeredLevel::relax(const Pass& pass) {
     if (pass.restricted != nullptr) average_into(*pass.restricted, residual_);
 }
 
+/// Row y of a plane on the next coarser level.
+void CheckeredLevel::average_row(const SplitPlanes& planes, index_t plane, index_t y,
+                                 SplitPlanes& to) const {
+    const index_t second = std::min(2 * y + 1, shape_.rows - 1);
+    const auto below = [&](int parity) {
+        return is_alone(y, shape_.rows) ? zeros_.row(0, 0) : planes.row(plane, parity, second);
+    };
+    average_rows(planes.row(plane, 0, 2 * y), planes.row(plane, 1, 2 * y), below(0), below(1),
+                 shape_.columns, to.row(plane, 0, y), to.row(plane, 1, y));
+}
+
 void CheckeredLevel::average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const {
     coarse.over_rows([&](index_t y) {
-        const index_t second = std::min(2 * y + 1, shape_.rows - 1);
-        for (index_t i : {0, 1}) {
-            average_rows(planes.row(i, 0, 2 * y), planes.row(i, 1, 2 * y), planes.row(i, 0, second),
-                         planes.row(i, 1, second), shape_.columns, coarse.right_.row(i, 0, y),
-                         coarse.right_.row(i, 1, y));
-        }
+        for (index_t i : {0, 1}) average_row(planes, i, y, coarse.right_);
     });
 }
 
 // Bilinear: three quarters of the block's own value and a quarter of the nearest other one along
 // each axis.
-void CheckeredLevel::prolong_row(const CheckeredLevel& coarse, index_t y) {
+void CheckeredLevel::prolong_row(const CheckeredLevel& coarse, float share, index_t y) {
     const bool clamp = boundary_ == Boundary::replicate;
     const index_t columns = coarse.shape_.columns;
     const index_t near = y / 2;
     const index_t far = y % 2 == 0 ? near - 1 : near + 1;
     const bool inside = far >= 0 && far < coarse.shape_.rows;
-    const float far_weight = inside || clamp ? 0.25F : 0.0F;
+    const float near_weight = share * 0.75F;
+    const float far_weight = inside || clamp ? share * 0.25F : 0.0F;
     for (index_t unknown : {0, 1}) {
         // Entry x of `mixed` is column x of the coarse level, interpolated between its rows.
         float* const mixed = residual_.row(unknown, 0, y);
@@ -364,7 +385,7 @@ void CheckeredLevel::prolong_row(const CheckeredLevel& coarse, index_t y) {
             const float* own = coarse.unknowns_.row(unknown, parity, near);
             const float* other = coarse.unknowns_.row(unknown, parity, inside ? far : near);
             for (index_t j = 0; j < (columns - parity + 1) / 2; ++j) {
-                mixed[2 * j + parity] = 0.75F * own[j] + far_weight * other[j];
+                mixed[2 * j + parity] = near_weight * own[j] + far_weight * other[j];
             }
         }
         mixed[-1] = clamp ? mixed[0] : 0.0F;

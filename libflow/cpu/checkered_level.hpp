@@ -22,6 +22,7 @@ class CheckeredLevel {
     /// What a pass over the image does, in this order.
     struct Pass {
         const CheckeredLevel* prolonged = nullptr;  ///< adds its unknowns, interpolated, to x
+        float share = 1;                            ///< of them
         int sweeps = 0;  ///< over all colours, x += omega (D^-1 (S(x) + b) - x)
         float omega = 1;
         CheckeredLevel* restricted = nullptr;  ///< its b becomes the average of the residual
@@ -61,9 +62,11 @@ class CheckeredLevel {
     void update_row(index_t y, int parity, float omega);
     template <Coupling coupling>
     void compute_residual(index_t y, int parity);
+    void average_row(const SplitPlanes& planes, index_t plane, index_t y, SplitPlanes& to) const;
     void average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const;
     float repeats(index_t y, index_t x) const;
-    void prolong_row(const CheckeredLevel& coarse, index_t y);
+    float degree_of(index_t y, index_t x) const;
+    void prolong_row(const CheckeredLevel& coarse, float share, index_t y);
     template <Coupling coupling>
     void invert_row(index_t y, int parity);
     Neighbours around(index_t unknown, int parity, index_t y) const;
@@ -78,6 +81,8 @@ class CheckeredLevel {
     Boundary boundary_ = Boundary::replicate;
     Coupling coupling_ = Coupling::five;
     float smoothness_ = 1;
+    BorderWeights border_;
+    float hidden_ = 0;  ///< see hidden_tensor
     SplitPlanes tensor_;
     SplitPlanes inverse_;
     SplitPlanes right_;

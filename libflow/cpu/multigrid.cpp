@@ -17,6 +17,7 @@ void Multigrid::start(const LinearSystem<core::Host>& system, ConstFlowView<core
     for (std::size_t l = 1; l < levels_.size(); ++l) levels_[l].coarsen(levels_[l - 1]);
     levels_.front().load_unknowns(flow);
     work_units_ = 0;
+    cycles_ = 0;
 }
 
 double Multigrid::share(std::size_t level) const {
@@ -25,16 +26,17 @@ double Multigrid::share(std::size_t level) const {
 }
 
 void Multigrid::solve_coarsest() {
-    levels_.back().relax({.sweeps = coarsest_sweeps});
-    work_units_ += coarsest_sweeps * share(levels_.size() - 1);
+    levels_.back().relax({.sweeps = 1});
+    work_units_ += share(levels_.size() - 1);
 }
 
-void Multigrid::cycle(std::size_t level) {
+void Multigrid::cycle(std::size_t level, float corrected) {
     if (level + 1 == levels_.size()) return solve_coarsest();
     levels_[level].relax({.sweeps = smoothing_sweeps, .restricted = &levels_[level + 1]});
     levels_[level + 1].clear_unknowns();
     cycle(level + 1);
-    levels_[level].relax({.prolonged = &levels_[level + 1], .sweeps = smoothing_sweeps});
+    levels_[level].relax(
+        {.prolonged = &levels_[level + 1], .share = corrected, .sweeps = smoothing_sweeps});
     work_units_ += (2 * smoothing_sweeps + 1) * share(level);
 }
 

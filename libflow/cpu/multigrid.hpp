@@ -10,7 +10,7 @@ namespace aperture::flow {
 
 /// Multigrid on 2x2 cells: coarser systems are averages of finer ones, prolongation is bilinear,
 /// with two Gauss-Seidel sweeps before and after (Trottenberg, Oosterlee & Schueller 2001, sections
-/// 2.6 and 2.8). A cycle costs about seven sweeps.
+/// 2.6 and 2.8). A cycle costs about seven sweeps. libflow/README.md says what makes it converge.
 class Multigrid {
   public:
     Multigrid() = default;
@@ -20,19 +20,20 @@ class Multigrid {
     void start(const LinearSystem<core::Host>& system, ConstFlowView<core::Host> flow);
     /// Corrects from the coarsest level to the finest, with a V-cycle on each: the first iteration.
     void full_cycle();
-    void v_cycle() { cycle(0); }
+    void v_cycle() { cycle(0, correction_share(++cycles_)); }
     double residual_squared() { return levels_.front().residual_squared(); }
     void store(FlowView<core::Host> flow) const { levels_.front().store_unknowns(flow); }
     /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
 
   private:
-    void cycle(std::size_t level);
+    void cycle(std::size_t level, float corrected = 1);
     void solve_coarsest();
     double share(std::size_t level) const;
 
     std::vector<CheckeredLevel> levels_;
     double work_units_ = 0;
+    int cycles_ = 0;  ///< V-cycles after the full one
 };
 
 }  // namespace aperture::flow

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/split_planes.hpp"
 
+#include "libflow/solver_model.hpp"
+
 namespace aperture::flow {
 
 void SplitPlanes::load_row(index_t plane, index_t y, const float* from, index_t columns) {
@@ -35,7 +37,8 @@ void average_rows(const float* even0, const float* odd0, const float* even1, con
             0.25F * ((even0[2 * j + 1] + odd0[2 * j + 1]) + (even1[2 * j + 1] + odd1[2 * j + 1]));
     }
     if (fine % 2 != 0) {
-        (whole % 2 == 0 ? to_even : to_odd)[whole / 2] = 0.5F * (even0[whole] + even1[whole]);
+        const float share = is_alone(whole, fine) ? 0.25F : 0.5F;
+        (whole % 2 == 0 ? to_even : to_odd)[whole / 2] = share * (even0[whole] + even1[whole]);
     }
 }
 

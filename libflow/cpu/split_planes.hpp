@@ -28,8 +28,8 @@ class SplitPlanes {
     PaddedPlanes half_;
 };
 
-/// Averages 2x2 pixels of two rows of `fine` columns, with even and odd ones stored apart. A block
-/// that lacks a column averages the columns it has.
+/// A quarter of the sums of 2x2 pixels of two rows of `fine` columns, with even and odd ones stored
+/// apart; see is_alone for a block that lacks a column.
 void average_rows(const float* even0, const float* odd0, const float* even1, const float* odd1,
                   index_t fine, float* to_even, float* to_odd);
 

@@ -23,9 +23,10 @@ using LargeTile = RelaxTile<64, 64, 512>;
 using SmallTile = RelaxTile<32, 32, 256>;
 
 struct RelaxArguments {
-    SystemPlanes system;
+    LevelPlanes system;
     Planes<const float> from;    ///< initial unknowns; null: zero
     Planes<const float> coarse;  ///< unknowns of the coarser level to add; null: none
+    float share;                 ///< of them
     Planes<float> to;            ///< the relaxed unknowns; must not overlap `from`
     Planes<float> coarse_right;  ///< average of the residual; null: not computed
     int sweeps;
@@ -67,7 +68,7 @@ struct Window {
 /// block again: that is cheaper than loading its inverse.
 template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arguments) {
-    const SystemPlanes& system = arguments.system;
+    const LevelPlanes& system = arguments.system;
     const int rows = rows_of(system.tensor);
     const int columns = columns_of(system.tensor);
     const int halo = arguments.halo(colours_of(coupling));
@@ -84,9 +85,10 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
         if (arguments.from.data != nullptr) value = pair_at(arguments.from, y, x);
         if (arguments.coarse.data != nullptr) {
             const Planes<const float>& coarse = arguments.coarse;
-            value =
-                value + prolonged<boundary>(rows_of(coarse), columns_of(coarse), y, x,
-                                            [&](int j, int k) { return pair_at(coarse, j, k); });
+            const Pair correction =
+                prolonged<boundary>(rows_of(coarse), columns_of(coarse), y, x,
+                                    [&](int j, int k) { return pair_at(coarse, j, k); });
+            value = value + arguments.share * correction;
         }
         window.set(y, x, value);
     }
@@ -122,7 +124,7 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
             continue;
         store_pair(arguments.coarse_right, y, x,
                    average(rows, columns, y, x, [&](int row, int column) {
-                       return residual_at<coupling, boundary>(system, row, column, window);
+                       return level_residual<coupling, boundary>(system, row, column, window);
                    }));
     }
 }
@@ -132,8 +134,8 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
 /// A thread for a coarse pixel, pixel_config. Moves 33 bytes a fine pixel, 13 less if its unknowns
 /// are zero.
 template <Coupling coupling, Boundary boundary>
-__global__ void coarsen_kernel(SystemPlanes fine, Planes<const float> unknowns,
-                               Planes<float> tensor, Planes<float> right, Planes<float> weights) {
+__global__ void coarsen_kernel(LevelPlanes fine, Planes<const float> unknowns, Planes<float> tensor,
+                               Planes<float> right, Planes<float> weights) {
     const int rows = rows_of(fine.tensor);
     const int columns = columns_of(fine.tensor);
     const auto field = [&](int row, int column) { return pair_at(unknowns, row, column); };
@@ -150,7 +152,7 @@ __global__ void coarsen_kernel(SystemPlanes fine, Planes<const float> unknowns,
         store_pair(right, y, x, average(rows, columns, y, x, [&](int row, int column) {
                        return unknowns.data == nullptr
                                   ? pair_at(fine.right, row, column)
-                                  : residual_at<coupling, boundary>(fine, row, column, field);
+                                  : level_residual<coupling, boundary>(fine, row, column, field);
                    }));
     });
 }
@@ -162,10 +164,12 @@ class Multigrid {
 
     Multigrid() = default;
     Multigrid(Executor& executor, Shape shape) : executor_(&executor) {
-        levels_.push_back({shape, {}, {}, {}, {PlaneArray<Space>(2, shape), {}}});
+        levels_.push_back({shape, {}, {}, {}, {}, {PlaneArray<Space>(2, shape), {}}});
         while (!fits_in_a_block(executor, levels_.back().shape)) {
+            const BorderWeights border = levels_.back().border.coarser(shape.rows, shape.columns);
             shape = halved(shape);
             levels_.push_back({shape,
+                               border,
                                PlaneArray<Space>(3, shape),
                                PlaneArray<Space>(2, shape),
                                {},
@@ -180,6 +184,7 @@ class Multigrid {
         finest_ = system.planes();
         x_ = x;
         work_units_ = 0;
+        cycles_ = 0;
         if (coupling_ != Coupling::weighted) return;
         for (std::size_t l = 1; l < levels_.size(); ++l) {
             Level& level = levels_[l];
@@ -192,10 +197,10 @@ class Multigrid {
     /// Corrects from the coarsest level to the finest, with a V-cycle on each: the first iteration.
     void full_cycle() {
         for (std::size_t l = 0; l < tail(); ++l) coarsen(l);
-        run_tail(true);
-        for (std::size_t l = tail(); l-- > 0;) cycle(l, true);
+        run_tail(true, 1);
+        for (std::size_t l = tail(); l-- > 0;) cycle(l, true, 1);
     }
-    void v_cycle() { cycle(0, false); }
+    void v_cycle() { cycle(0, false, correction_share(++cycles_)); }
 
     /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
@@ -203,6 +208,7 @@ class Multigrid {
   private:
     struct Level {
         Shape shape;
+        BorderWeights border;
         PlaneArray<Space> tensor;  // the caller's on the finest level, as are the next two
         PlaneArray<Space> right;
         PlaneArray<Space> weights;
@@ -231,10 +237,11 @@ class Multigrid {
     /// The first level of those that one block handles alone.
     std::size_t tail() const { return levels_.size() - 1; }
 
-    SystemPlanes system(std::size_t l) const {
-        if (l == 0) return finest_;
+    LevelPlanes system(std::size_t l) const {
+        if (l == 0) return {finest_, {}};
         const Level& level = levels_[l];
-        SystemPlanes planes;
+        LevelPlanes planes;
+        planes.border = level.border;
         planes.tensor = level.tensor.planes();
         planes.right = level.right.planes();
         if (coupling_ == Coupling::weighted) planes.weights = level.weights.planes();
@@ -248,10 +255,11 @@ class Multigrid {
         return levels_[l].unknowns[l == 0 ? 0 : which].planes();
     }
 
-    void cycle(std::size_t l, bool from_coarse) {
+    /// A V-cycle from level l, which adds `share` of its correction.
+    void cycle(std::size_t l, bool from_coarse, float share) {
         for (std::size_t k = l; k < tail(); ++k) descend(k, k == l, from_coarse);
-        run_tail(false);
-        for (std::size_t k = tail(); k-- > l;) ascend(k);
+        run_tail(false, tail() == l ? share : 1.0F);
+        for (std::size_t k = tail(); k-- > l;) ascend(k, k == l ? share : 1.0F);
     }
 
     /// Two sweeps on level l, then the right-hand side of level l + 1. The start is the caller's
@@ -261,15 +269,17 @@ class Multigrid {
         RelaxArguments arguments{};
         if (l == 0) arguments.from = unknowns(0, 0);
         if (top && from_coarse) arguments.coarse = unknowns(l + 1, 0);
+        arguments.share = 1;
         arguments.to = unknowns(l, 1);
         arguments.coarse_right = levels_[l + 1].right.planes();
         relax(l, arguments);
         add_work(smoothing_sweeps + 1, levels_[l].shape);
     }
-    void ascend(std::size_t l) {
+    void ascend(std::size_t l, float share) {
         RelaxArguments arguments{};
         arguments.from = unknowns(l, 1);
         arguments.coarse = unknowns(l + 1, 0);
+        arguments.share = share;
         arguments.to = unknowns(l, 0);
         relax(l, arguments);
         add_work(smoothing_sweeps, levels_[l].shape);
@@ -314,18 +324,23 @@ class Multigrid {
         });
     }
 
-    void run_tail(bool full) {
+    void run_tail(bool full, float share) {
         const Shape shape = levels_[tail()].shape;
-        TailArguments arguments{system(tail()), {}, unknowns(tail(), 0), 0, full};
+        TailArguments arguments{system(tail()),
+                                {},
+                                unknowns(tail(), 0),
+                                0,
+                                full,
+                                share,
+                                hidden_tensor * finest_.smoothness};
         if (tail() == 0) arguments.from = x_;
         index_t pixels = 0;
         for_shapes(shape, [&](Shape s) {
             pixels += s.rows * s.columns;
             ++arguments.levels;
             // A full cycle has a V-cycle from each level.
-            add_work((full ? arguments.levels : 1) *
-                         (is_coarsest(s) ? coarsest_sweeps : 2 * smoothing_sweeps + 1),
-                     s);
+            add_work(
+                (full ? arguments.levels : 1) * (is_coarsest(s) ? 1 : 2 * smoothing_sweeps + 1), s);
         });
         // The residual of zero needs no product.
         if (full && tail() == 0 && arguments.levels > 1) add_work(1, shape);
@@ -353,6 +368,7 @@ class Multigrid {
     SystemPlanes finest_;
     Planes<float> x_;
     double work_units_ = 0;
+    int cycles_ = 0;  // V-cycles after the full one
 };
 
 }  // namespace aperture::flow::gpu

@@ -18,11 +18,13 @@ inline constexpr int most_tail_pixels = 4096;
 inline constexpr int one_warp_pixels = 64;
 
 struct TailArguments {
-    SystemPlanes finest;       ///< the first of the levels
+    LevelPlanes finest;        ///< the first of the levels
     Planes<const float> from;  ///< its unknowns; null: zero
     Planes<float> to;
     int levels;
-    bool full;  ///< a full cycle, or a V-cycle
+    bool full;     ///< a full cycle, or a V-cycle
+    float share;   ///< of the correction of the first level by a V-cycle
+    float hidden;  ///< see hidden_tensor
 };
 
 /// Floats of shared memory for each pixel: tensor, inverse, right-hand side, unknowns, weights.
@@ -54,8 +56,11 @@ struct TailLevel {
     Planes<float> unknowns;
     Planes<float> weights;
     float smoothness;
+    BorderWeights border;
 
-    __device__ TailLevel(float* base, int rows, int columns, float alpha2) : smoothness(alpha2) {
+    __device__ TailLevel(float* base, int rows, int columns, float alpha2,
+                         const BorderWeights& border_weights)
+        : smoothness(alpha2), border(border_weights) {
         const index_t pixels = static_cast<index_t>(rows) * columns;
         const auto planes = [&](int first, int count) {
             return Planes<float>{base + first * pixels, {count, rows, columns}};
@@ -68,7 +73,9 @@ struct TailLevel {
     }
 
     __device__ int pixels() const { return rows_of(unknowns) * columns_of(unknowns); }
-    __device__ SystemPlanes system() const { return {tensor, inverse, right, weights, smoothness}; }
+    __device__ LevelPlanes system() const {
+        return {{tensor, inverse, right, weights, smoothness}, border};
+    }
 };
 
 /// All levels in consecutive memory, the finest first.
@@ -106,9 +113,12 @@ class Tail {
         }
         for (int l = 0; l <= last_; ++l) {
             const TailLevel<coupling> here = level(l);
-            const SystemPlanes system = here.system();
+            const LevelPlanes system = here.system();
+            const bool mean = l == last_ && l > 0 && boundary == Boundary::replicate;
             for_pixels(block(), here, [&](int y, int x) {
-                const SymmetricBlock inverse = relaxation_block<coupling, boundary>(system, y, x);
+                const SymmetricBlock inverse =
+                    mean ? inverse_of_mean(block_at(system.tensor, y, x), arguments_.hidden)
+                         : relaxation_block<coupling, boundary>(system, y, x);
                 here.inverse(0, y, x) = inverse.a11;
                 here.inverse(1, y, x) = inverse.a12;
                 here.inverse(2, y, x) = inverse.a22;
@@ -131,11 +141,11 @@ class Tail {
         if (core::warp_rank() == 0) {
             const Team warp{core::lane_rank(), core::warp_size};
             for (int l = alone; l < last_; ++l) descend(warp, l);
-            sweep(warp, level(last_), coarsest_sweeps);
-            for (int l = last_; l-- > alone;) ascend(warp, l);
+            sweep(warp, level(last_), 1);
+            for (int l = last_; l-- > alone;) ascend(warp, l, share_at(l));
         }
         __syncthreads();
-        for (int l = alone; l-- > first;) ascend(block(), l);
+        for (int l = alone; l-- > first;) ascend(block(), l, share_at(l));
     }
 
     /// Corrects from the coarsest level to the finest, with a V-cycle on each.
@@ -146,7 +156,7 @@ class Tail {
         }
         v_cycle(last_);
         for (int l = last_; l-- > 0;) {
-            prolong(block(), l);
+            prolong(block(), l, 1.0F);
             __syncthreads();
             v_cycle(l);
         }
@@ -155,18 +165,22 @@ class Tail {
   private:
     __device__ Team block() const { return {core::thread_rank(), core::block_threads()}; }
 
+    __device__ float share_at(int l) const { return l == 0 ? arguments_.share : 1.0F; }
+
     __device__ TailLevel<coupling> level(int l) const {
         float* base = memory_;
         float smoothness = arguments_.finest.smoothness;
         int rows = rows_of(arguments_.to);
         int columns = columns_of(arguments_.to);
+        BorderWeights border = arguments_.finest.border;
         for (int i = 0; i < l; ++i) {
             base += tail_planes<coupling>() * rows * columns;
+            if constexpr (boundary == Boundary::zero) border = border.coarser(rows, columns);
             rows = (rows + 1) / 2;
             columns = (columns + 1) / 2;
             smoothness *= 0.25F;
         }
-        return {base, rows, columns, smoothness};
+        return {base, rows, columns, smoothness, border};
     }
 
     template <class Visit>
@@ -178,7 +192,7 @@ class Tail {
 
     __device__ void coarsen(const TailLevel<coupling>& fine,
                             const TailLevel<coupling>& coarse) const {
-        const SystemPlanes from = fine.system();
+        const LevelPlanes from = fine.system();
         for_pixels(block(), coarse, [&](int y, int x) {
             for (int i = 0; i < 3; ++i) {
                 coarse.tensor(i, y, x) =
@@ -193,7 +207,7 @@ class Tail {
     }
 
     __device__ void sweep(const Team& team, const TailLevel<coupling>& here, int count) const {
-        const SystemPlanes system = here.system();
+        const LevelPlanes system = here.system();
         const auto field = [&](int y, int x) { return pair_at(here.unknowns, y, x); };
         const int rows = rows_of(here.unknowns);
         const int columns = columns_of(here.unknowns);
@@ -217,28 +231,28 @@ class Tail {
     __device__ void restrict_residual(const Team& team, int l) const {
         const TailLevel<coupling> fine = level(l);
         const TailLevel<coupling> coarse = level(l + 1);
-        const SystemPlanes system = fine.system();
+        const LevelPlanes system = fine.system();
         const auto field = [&](int y, int x) { return pair_at(fine.unknowns, y, x); };
         for_pixels(team, coarse, [&](int y, int x) {
             store_pair(coarse.right, y, x,
                        average(rows_of(fine.unknowns), columns_of(fine.unknowns), y, x,
                                [&](int row, int column) {
-                                   return residual_at<coupling, boundary>(system, row, column,
-                                                                          field);
+                                   return level_residual<coupling, boundary>(system, row, column,
+                                                                             field);
                                }));
             store_pair(coarse.unknowns, y, x, {0.0F, 0.0F});
         });
     }
 
-    __device__ void prolong(const Team& team, int l) const {
+    __device__ void prolong(const Team& team, int l, float share) const {
         const Planes<float> fine = level(l).unknowns;
         const Planes<float> coarse = level(l + 1).unknowns;
         for_pixels(team, level(l), [&](int y, int x) {
-            store_pair(
-                fine, y, x,
-                pair_at(fine, y, x) +
-                    prolonged<boundary>(rows_of(coarse), columns_of(coarse), y, x,
-                                        [&](int i, int j) { return pair_at(coarse, i, j); }));
+            store_pair(fine, y, x,
+                       pair_at(fine, y, x) +
+                           share * prolonged<boundary>(
+                                       rows_of(coarse), columns_of(coarse), y, x,
+                                       [&](int i, int j) { return pair_at(coarse, i, j); }));
         });
     }
 
@@ -248,8 +262,8 @@ class Tail {
         team.wait();
     }
 
-    __device__ void ascend(const Team& team, int l) const {
-        prolong(team, l);
+    __device__ void ascend(const Team& team, int l, float share) const {
+        prolong(team, l, share);
         team.wait();
         sweep(team, level(l), smoothing_sweeps);
     }

@@ -9,29 +9,41 @@
 
 namespace aperture::flow::gpu {
 
+/// A level's system. Its zeros beyond the border, for Boundary::zero, have weights of their own.
+struct LevelPlanes : SystemPlanes {
+    BorderWeights border;
+};
+
 /// The weight of the pixel itself in S, in units of alpha^2, through replicated borders. It is left
 /// out, so that a border pixel is relaxed as fully as any other.
 template <Coupling coupling, Boundary boundary>
-__device__ __forceinline__ float repeats(const SystemPlanes& system, int y, int x) {
+__device__ __forceinline__ float repeats(const LevelPlanes& system, int y, int x) {
     if constexpr (boundary == Boundary::zero) return 0.0F;
     return weight_of_repeats(coupling, rows_of(system.tensor), columns_of(system.tensor), y, x);
 }
 
+/// The weight of a pixel's zeros beyond the border in excess of a finest level's, in units of
+/// alpha^2.
+__device__ __forceinline__ float excess(const LevelPlanes& system, int y, int x) {
+    return system.border.excess(rows_of(system.tensor), columns_of(system.tensor), y, x);
+}
+
 /// The inverse of the block that multiplies a pixel's own unknowns.
 template <Coupling coupling, Boundary boundary>
-__device__ __forceinline__ SymmetricBlock relaxation_block(const SystemPlanes& system, int y,
+__device__ __forceinline__ SymmetricBlock relaxation_block(const LevelPlanes& system, int y,
                                                            int x) {
     float d = degree<coupling>(system, y, x);
     if constexpr (coupling != Coupling::weighted) {
-        d = system.smoothness *
-            (weight_of_neighbours(coupling) - repeats<coupling, boundary>(system, y, x));
+        float weight = weight_of_neighbours(coupling) - repeats<coupling, boundary>(system, y, x);
+        if constexpr (boundary == Boundary::zero) weight += excess(system, y, x);
+        d = system.smoothness * weight;
     }
     return inverse_block(block_at(system.tensor, y, x), d);
 }
 
 /// The unknowns that solve the equations of pixel (y, x) for given neighbours.
 template <Coupling coupling, Boundary boundary, class Field>
-__device__ __forceinline__ Pair relaxed(const SystemPlanes& system, const SymmetricBlock& inverse,
+__device__ __forceinline__ Pair relaxed(const LevelPlanes& system, const SymmetricBlock& inverse,
                                         int y, int x, const Field& field) {
     Pair sum = neighbour_sum<coupling>(boundary, system, y, x, field);
     if constexpr (coupling != Coupling::weighted) {
@@ -41,6 +53,17 @@ __device__ __forceinline__ Pair relaxed(const SystemPlanes& system, const Symmet
         sum = system.smoothness * sum;
     }
     return inverse * (sum + pair_at(system.right, y, x));
+}
+
+/// b - A x at pixel (y, x) of a level.
+template <Coupling coupling, Boundary boundary, class Field>
+__device__ __forceinline__ Pair level_residual(const LevelPlanes& system, int y, int x,
+                                               const Field& field) {
+    Pair residual = residual_at<coupling, boundary>(system, y, x, field);
+    if constexpr (boundary == Boundary::zero) {
+        residual = residual - (system.smoothness * excess(system, y, x)) * field(y, x);
+    }
+    return residual;
 }
 
 /// Pixel number `i` of one colour in a window with its corner at (y0, x0); `columns` are the
@@ -67,25 +90,30 @@ __device__ __forceinline__ int coloured_pixels(int rows, int columns) {
     return coupling == Coupling::nine ? rows * columns / 4 : rows * columns / 2;
 }
 
-/// The average of value(y, x) over the fine pixels of coarse pixel (y, x). The nearest pixel
-/// replaces one outside the image.
+/// A quarter of the sum of value(y, x) over the fine pixels of coarse pixel (y, x); see is_alone
+/// for a block that lacks some.
 template <class Value>
 __device__ __forceinline__ auto average(int rows, int columns, int y, int x, const Value& value) {
     const int below = min(2 * y + 1, rows - 1);
     const int right = min(2 * x + 1, columns - 1);
-    return 0.25F * ((value(2 * y, 2 * x) + value(2 * y, right)) +
-                    (value(below, 2 * x) + value(below, right)));
+    const float below_share = is_alone(y, rows) ? 0.0F : 1.0F;
+    const float right_share = is_alone(x, columns) ? 0.0F : 1.0F;
+    return 0.25F * ((value(2 * y, 2 * x) + right_share * value(2 * y, right)) +
+                    below_share * (value(below, 2 * x) + right_share * value(below, right)));
 }
 
-/// The weights of pixel (y, x) of the coarser level: a quarter of the mean weight of the edges that
-/// leave its 2x2 pixels.
+/// The weights of pixel (y, x) of the coarser level: an eighth of those of the two edges that leave
+/// its 2x2 pixels.
 __device__ __forceinline__ Pair coarse_weights(const Planes<const float>& fine, int y, int x) {
     const int below = min(2 * y + 1, rows_of(fine) - 1);
     const int right = min(2 * x + 1, columns_of(fine) - 1);
     const bool last_column = 2 * x + 2 >= columns_of(fine);
     const bool last_row = 2 * y + 2 >= rows_of(fine);
-    return {last_column ? 0.0F : 0.125F * (fine(0, 2 * y, right) + fine(0, below, right)),
-            last_row ? 0.0F : 0.125F * (fine(1, below, 2 * x) + fine(1, below, right))};
+    const float below_share = is_alone(y, rows_of(fine)) ? 0.0F : 1.0F;
+    const float right_share = is_alone(x, columns_of(fine)) ? 0.0F : 1.0F;
+    return {
+        last_column ? 0.0F : 0.125F * (fine(0, 2 * y, right) + below_share * fine(0, below, right)),
+        last_row ? 0.0F : 0.125F * (fine(1, below, 2 * x) + right_share * fine(1, below, right))};
 }
 
 /// Bilinear: three quarters of the coarse pixel's own value and a quarter of the nearest other one

@@ -149,7 +149,8 @@ class GpuEndAtRounding : public GpuTest, public testing::WithParamInterface<Case
 TEST_P(GpuEndAtRounding, ReturnsAboutTheLeastResidual) {
     expect_least_residual_at_the_end<GpuRun>(GetParam(), {{1, 7}, {3, 5}, {8, 11}, {17, 23}}, 600);
 }
-INSTANTIATE_TEST_SUITE_P(Solvers, GpuEndAtRounding, testing::ValuesIn(cg_cases(all_gpu_cases())),
+INSTANTIATE_TEST_SUITE_P(Solvers, GpuEndAtRounding,
+                         testing::ValuesIn(cases_at_rounding(all_gpu_cases())),
                          [](const auto& given) { return name_of(given.param); });
 
 class GpuConjugateGradients : public GpuTest {};
@@ -187,6 +188,17 @@ TEST_F(GpuMultigrid, NeedsAboutThirtyWorkUnitsWhateverSizeAndSmoothness) {
     for (const Shape shape : {Shape{97, 131}, Shape{388, 584}, Shape{512, 512}}) {
         expect_thirty_work_units<GpuRun>(shape);
     }
+}
+
+TEST_F(GpuMultigrid, ConvergesAtTheSameRateForEveryShape) {
+    for (const Case& c : multigrid_cases()) {
+        expect_a_factor_of_convergence<GpuRun>(
+            c, {{1, 9}, {3, 5}, {4, 4}, {7, 2}, {17, 23}, {65, 129}, {257, 130}});
+    }
+}
+
+TEST_F(GpuMultigrid, ConvergesBesideAFlatPart) {
+    expect_convergence_beside_a_flat_part<GpuRun>({512, 512});
 }
 
 TEST_F(GpuCommunicationAvoidingCg, FallsBackToFewerSteps) {

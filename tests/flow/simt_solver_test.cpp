@@ -117,8 +117,8 @@ class SimtEndAtRounding : public testing::TestWithParam<Case> {};
 TEST_P(SimtEndAtRounding, ReturnsAboutTheLeastResidual) {
     expect_least_residual_at_the_end<SimtRun>(GetParam(), {{3, 5}}, 100);
 }
-INSTANTIATE_TEST_SUITE_P(Solvers, SimtEndAtRounding, testing::ValuesIn(cg_cases(all_gpu_cases())),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtEndAtRounding,
+                         testing::ValuesIn(cases_at_rounding(all_gpu_cases())), case_name);
 
 TEST(SimtConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
     expect_end_at_an_unattainable_tolerance<SimtRun>(true);
@@ -170,6 +170,18 @@ TEST(SimtMultigrid, DoesWhatTheCpuDoesOnLevelsOfManyBlocks) {
         expect_cpus_result<SimtRun>(c, {45, 111}, 2);
         expect_cpus_result<SimtRun>(c, {151, 130}, 2);
     }
+}
+
+TEST(SimtMultigrid, ConvergesAtTheSameRateForEveryShape) {
+    for (const Case& c : multigrid_cases()) {
+        expect_a_factor_of_convergence<SimtRun>(c, {{1, 9}, {3, 5}, {4, 4}, {17, 23}});
+    }
+}
+
+// The first cycles, and those that add a part of their corrections.
+TEST(SimtMultigrid, DoesWhatTheCpuDoesInManyCycles) {
+    for (const Case& c : multigrid_cases()) expect_cpus_result<SimtRun>(c, {33, 17}, 12);
+    expect_cpus_result<SimtRun>({Solver::multigrid, replicate, Stencil::five}, {65, 66}, 10);
 }
 
 }  // namespace

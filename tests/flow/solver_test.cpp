@@ -54,7 +54,7 @@ TEST_P(EndAtRounding, ReturnsAboutTheLeastResidual) {
         GetParam(), {{1, 1}, {1, 7}, {2, 2}, {3, 5}, {8, 11}, {17, 23}}, 600);
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, EndAtRounding, testing::ValuesIn(cg_cases(all_cases())),
+INSTANTIATE_TEST_SUITE_P(Solvers, EndAtRounding, testing::ValuesIn(cases_at_rounding(all_cases())),
                          [](const auto& given) { return name_of(given.param); });
 
 TEST(ConjugateGradients, EndWhereTheToleranceIsOutOfReach) {
@@ -158,6 +158,20 @@ TEST(Multigrid, NeedsAboutThirtyWorkUnitsWhateverSizeAndSmoothness) {
     for (const Shape shape : {Shape{97, 131}, Shape{388, 584}, Shape{512, 512}}) {
         expect_thirty_work_units<CpuRun>(shape);
     }
+}
+
+TEST(Multigrid, ConvergesAtTheSameRateForEveryShape) {
+    std::vector<Shape> shapes{{17, 23}, {25, 25}, {33, 64}, {40, 40}, {65, 129}, {1, 200}, {99, 3}};
+    for (index_t rows = 1; rows <= 13; ++rows) {
+        for (index_t columns = 1; columns <= 13; ++columns) {
+            if (rows * columns > 2) shapes.push_back({rows, columns});
+        }
+    }
+    for (const Case& c : multigrid_cases()) expect_a_factor_of_convergence<CpuRun>(c, shapes);
+}
+
+TEST(Multigrid, ConvergesBesideAFlatPart) {
+    expect_convergence_beside_a_flat_part<CpuRun>({512, 512});
 }
 
 TEST(SystemSolver, RefusesWhatDoesNotFit) {
