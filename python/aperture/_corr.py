@@ -316,7 +316,7 @@ def _image(name: str, array: Any, place: Place, stored: bool, check: bool | None
     if not stored and str(pixels.dtype).endswith("uint16"):
         if _arrays.on_gpu(pixels):
             pixels = place.input(name, pixels, np.float32)
-        with place.library():
+        with place.namespace():
             pixels = pixels / 257.0
     return place.input(name, pixels, np.float32, check)
 
@@ -336,7 +336,7 @@ def _mask(name: str, mask: Any, place: Place) -> Any:
     pixels = _expects_rank(name, mask, {2: "[row, column]", 3: "[row, column, channel]"})
     if 0 in pixels.shape:
         raise ValueError(f"{name}: shape {tuple(pixels.shape)} is empty")
-    with place.library():
+    with place.namespace():
         chosen = pixels != 0
         if chosen.ndim == 3:
             channels = (chosen[..., channel] for channel in range(chosen.shape[2]))

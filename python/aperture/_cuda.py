@@ -102,7 +102,7 @@ class TorchPlace(_CudaPlace):
         # Without the object for a stream, which costs more than all else of a call.
         self._raw_stream = getattr(self._torch._C, "_cuda_getCurrentRawStream", None)
 
-    def library(self) -> AbstractContextManager[Any]:
+    def namespace(self) -> AbstractContextManager[Any]:
         return nullcontext(self._torch)
 
     def _is_plain(self, array: Any) -> bool:
@@ -161,7 +161,7 @@ class CupyPlace(_CudaPlace):
         self._cupy = sys.modules["cupy"]
 
     @contextmanager
-    def library(self) -> Iterator[Any]:
+    def namespace(self) -> Iterator[Any]:
         with self._cupy.cuda.Device(self.where):
             yield self._cupy
 
@@ -243,7 +243,7 @@ class JaxPlace(_CudaPlace):
         super().__init__(gpu)
         self._jax = sys.modules["jax"]
 
-    def library(self) -> AbstractContextManager[Any]:
+    def namespace(self) -> AbstractContextManager[Any]:
         return nullcontext(self._jax.numpy)
 
     def input(
@@ -298,8 +298,8 @@ class StagedPlace:
         self.where = gpu
         self.home = home
 
-    def library(self) -> AbstractContextManager[Any]:
-        return self.home.library()
+    def namespace(self) -> AbstractContextManager[Any]:
+        return self.home.namespace()
 
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None

@@ -187,7 +187,7 @@ def _tall_svd(place: Place, a: Any, check_finite: bool | None) -> tuple[Any, Any
         factors.factor(stream, place.handle(matrix, factors), place.handle(r, factors))
         home = place.home
         square = home.input("r", place.result(r, factors), dtype, False)
-        with home.library() as library:
+        with home.namespace() as library:
             # Python's float is double precision where the library has it.
             of_r = library.linalg.svd(library.asarray(square, dtype=float))
         left, s, vt = (home.input("r", factor, dtype, False) for factor in of_r)

@@ -117,7 +117,7 @@ def _solve(
     for name, plane in (("iy", y), ("it", t)):
         if tuple(plane.shape) != shape:
             raise ValueError(f"{name}: shape {tuple(plane.shape)}, of ix {shape}")
-    with home.library() as library, np.errstate(over="ignore"):
+    with home.namespace() as library, np.errstate(over="ignore"):
         tensor = library.stack([x * x, x * y, y * y])
         right = library.stack([-x * t, -y * t])
         start = library.zeros_like(right)

@@ -38,7 +38,7 @@ class Place(Protocol):
     def home(self) -> Place:
         """The place that has the caller's arrays without copies between host and GPU."""
 
-    def library(self) -> AbstractContextManager[Any]:
+    def namespace(self) -> AbstractContextManager[Any]:
         """The module of functions, named as NumPy's, that compute on arrays of ``home``."""
 
     def input(
@@ -88,7 +88,7 @@ class HostPlace:
     def home(self) -> HostPlace:
         return self
 
-    def library(self) -> AbstractContextManager[Any]:
+    def namespace(self) -> AbstractContextManager[Any]:
         return nullcontext(np)
 
     def fetched(self, name: str, array: Any) -> _arrays.Array:
