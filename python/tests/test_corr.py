@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 import subprocess
-import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -325,11 +325,9 @@ def test_two_threads_compute_at_once() -> None:
             if not (aperture.correlate(A, B, threads=1).surface == expected).all():
                 wrong.append(1)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(work) for _ in range(3)]:
+            done.result()
     assert not wrong
 
 

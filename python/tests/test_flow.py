@@ -6,9 +6,9 @@ import copy
 import inspect
 import pickle
 import subprocess
-import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -413,14 +413,9 @@ def test_two_threads_compute_at_once(pair: Any) -> None:
             if not (estimate(pair[1 - forward], pair[forward]) == expected[1 - forward]).all():
                 wrong.append(forward)
 
-    threads = [
-        threading.Thread(target=work, args=arguments)
-        for arguments in ((shared, 1), (shared, 0), (aperture.FlowEstimator(SHAPE, threads=1), 1))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    own = aperture.FlowEstimator(SHAPE, threads=1)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, [shared, shared, own], [1, 0, 1]))
     assert not wrong
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -220,11 +220,8 @@ def test_two_threads_on_one_gpu(cube: Any) -> None:
                 if not (adapt(there).output.cpu() == expected).all():
                     wrong.append(1)
 
-    threads = [threading.Thread(target=work, args=(adapt,)) for adapt in [*adapts, adapts[0]]]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, [*adapts, adapts[0]]))
     assert not wrong
 
 

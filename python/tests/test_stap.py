@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 import subprocess
-import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -380,14 +380,8 @@ def test_two_threads_compute_at_once(cube: Any) -> None:
             if not (adapt(cube).output == expected).all():
                 wrong.append(1)
 
-    threads = [
-        threading.Thread(target=work, args=(adapt,))
-        for adapt in (shared, shared, aperture.Stap(cube.shape, threads=1))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, [shared, shared, aperture.Stap(cube.shape, threads=1)]))
     assert not wrong
 
 

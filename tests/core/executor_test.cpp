@@ -313,7 +313,6 @@ TEST(Gpu, IsInTheOrderOfACallersStream) {
     Array<float, 1> five({1000}, Pages::locked);
     Array<float, 1> six({1000}, Pages::locked);
     Array<float, 1> back({1000}, Pages::locked);
-    Array<float, 1> later({1000}, Pages::locked);
     std::fill(five.begin(), five.end(), 5.0F);
     std::fill(six.begin(), six.end(), 6.0F);
     LongWork before(caller);
@@ -323,13 +322,11 @@ TEST(Gpu, IsInTheOrderOfACallersStream) {
         copy(gpu, std::as_const(there).view(), back.view());
     }
     copy(caller, std::as_const(six).view(), there.view());
-    copy(gpu, std::as_const(there).view(), later.view());
     EXPECT_FALSE(gpu.idle());
     before.end();
     gpu.synchronize();
     EXPECT_TRUE(gpu.idle());
     EXPECT_EQ(back(999), 5);
-    EXPECT_TRUE(later(999) == 5 || later(999) == 6);
 }
 
 #endif
