@@ -33,6 +33,8 @@ def test_an_object_is_for_the_same_arguments_and_one_call_at_a_time() -> None:
             assert other not in (first, second)
     with kept((1,), object) as again:
         assert again is first
+        with kept((1,), object) as another:
+            assert another is not again
 
 
 def test_the_last_four_are_kept() -> None:
