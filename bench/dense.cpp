@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "aperture/core/array.hpp"
-#include "aperture/dense/batch.hpp"
+#include "aperture/dense/batch_blas.hpp"
+#include "aperture/dense/batch_factor.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/program.hpp"
 
@@ -64,7 +65,8 @@ Batch<T, core::Concatenated> covariances(core::Cpu& cpu, index_t problems, int n
     Batch<T, core::Concatenated> few({different, n, n});
     Batch<T, core::Concatenated> a({problems, n, n});
     fill(factor, 1);
-    dense::hermitian_rank_k<T, core::Concatenated>(cpu, R(1) / R(depth), factor, R(0), few);
+    dense::hermitian_rank_k<T>(cpu, R(1) / R(depth), std::as_const(factor).view(), R(0),
+                               few.view());
     for (index_t p = 0; p < problems; ++p) {
         std::copy_n(few.data() + p % different * n * n, n * n, a.data() + p * n * n);
     }
@@ -143,7 +145,7 @@ void solve(benchmark::State& state) {
     std::copy(b.begin(), b.end(), x.begin());
     core::Array<int, 1> info({problems});
     const auto run = [&] {
-        dense::solve<T, Layout>(cpu, factorisation, a.view(), x.view(), info.view(), {});
+        dense::solve<T>(cpu, factorisation, a.view(), x.view(), info.view(), {});
     };
     // Repeated solving in place would overflow, so the right-hand sides are restored each time.
     for (auto _ : state) {
@@ -198,7 +200,7 @@ void rank_k(benchmark::State& state) {
     Batch<T, Layout> c({problems, n, n});
     fill(a, 3);
     for (auto _ : state) {
-        dense::hermitian_rank_k<T, Layout>(cpu, R(1) / samples, a, R(0), c);
+        dense::hermitian_rank_k<T>(cpu, R(1) / samples, std::as_const(a).view(), R(0), c.view());
     }
     count<T>(state, cpu.threads(), double(problems) * n * n * samples / 2);
     verify(state, problems, tolerance<T>,

@@ -158,6 +158,7 @@ struct Gpu::State {
     cudaEvent_t own_end{};
     cudaEvent_t caller_end{};
     std::function<void()> action;
+    Array<std::byte, 1, Device> scratch;
 
     explicit State(int number) : device(number) {
         use();
@@ -253,6 +254,15 @@ std::size_t Gpu::free_memory() const {
     state_->use();
     APERTURE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes));
     return free_bytes;
+}
+
+std::byte* Gpu::scratch(std::size_t bytes) {
+    state_->use();
+    if (state_->scratch.size() < static_cast<index_t>(bytes)) {
+        // cudaFree waits for the work that uses the old memory.
+        state_->scratch.reshape({static_cast<index_t>(bytes)});
+    }
+    return state_->scratch.data();
 }
 
 CUstream_st* Gpu::stream() const {

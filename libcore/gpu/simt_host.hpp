@@ -17,6 +17,7 @@
 #include <source_location>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "aperture/core/executor.hpp"
 
@@ -141,8 +142,15 @@ class Simt {
     /// Calls `thread(kernel)` for every thread of the grid; `launch` is the typed interface to it.
     void run(const simt::Shape& shape, void (*thread)(const void* kernel), const void* kernel);
 
+    /// As Gpu::scratch.
+    std::byte* scratch(std::size_t bytes) {
+        if (scratch_.size() < bytes) scratch_.resize(bytes);
+        return scratch_.data();
+    }
+
   private:
     std::unique_ptr<simt::Scheduler> scheduler_;
+    std::vector<std::byte> scratch_;
 };
 
 /// The counterpart of `copy` on a Gpu, for orchestration that is a template on the executor: both

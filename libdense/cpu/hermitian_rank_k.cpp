@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/dense/batch_blas.hpp"
 #include "libdense/batch_checks.hpp"
 #include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
@@ -30,23 +31,21 @@ void mirror(int n, const lanes::Matrix<T>& c) {
 
 }  // namespace
 
-template <Scalar T, class Layout>
-void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::Host, Layout> a,
-                      Real<T> beta, MatrixBatch<T, core::Host, Layout> c) {
+template <Scalar T>
+void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::Host> a,
+                      Real<T> beta, MatrixBatch<T, core::Host> c) {
     expects_rank_k(a, c);
     const int n = static_cast<int>(c.extent[1]);
     if (n == 0) return;
     const index_t depth = a.extent[2];
     const index_t at_once = std::min(columns_at_once, depth);
-    const std::ptrdiff_t c_stride = lanes::padded(n);
-    const std::ptrdiff_t a_stride = lanes::padded(static_cast<int>(at_once));
     lanes::for_each_pack<T>(
-        cpu, c.extent[0], n * (c_stride + a_stride),
-        [&](index_t first, int problems, Real<T>* scratch) {
-            const lanes::Matrix<T> sum{scratch, c_stride};
-            const lanes::Matrix<T> block{sum.at(n, 0), a_stride};
+        cpu, c.extent[0], lanes::matrix_elements(n, n) + lanes::matrix_elements(n, at_once),
+        [&](index_t first, int problems, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> sum = scratch.like(c);
+            const lanes::Matrix<T> block = scratch.matrix(n, at_once, order_of(a));
             if (beta != 0) {
-                lanes::load_lanes<T, Layout>(c, first, problems, lanes::Part::lower, sum);
+                lanes::load_lanes<T>(c, first, problems, lanes::Part::lower, sum);
             }
             Real<T> old_scale = beta;
             index_t k = 0;

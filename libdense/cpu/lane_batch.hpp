@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "aperture/core/executor.hpp"
 #include "libcore/cpu/simd.hpp"
 #include "libcore/rounding.hpp"
+#include "libdense/batch_checks.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
@@ -72,77 +74,121 @@ inline void scatter_element(Element<T> value, int problems, T* to) {
 /// The part of each row to copy: all of it, or up to and including the diagonal (possibly more).
 enum class Part { all, lower };
 
+/// Elements of the memory of a matrix in lanes, by rows or by columns.
+constexpr std::ptrdiff_t matrix_elements(core::index_t rows, core::index_t columns) {
+    return std::max(rows * padded(columns), columns * padded(rows));
+}
+
+/// Hands out parts of a thread's scratch memory.
+template <Scalar T>
+class Scratch {
+  public:
+    explicit Scratch(Real<T>* memory) : next_(memory) {}
+
+    Matrix<T> matrix(core::index_t rows, core::index_t columns, Order order = Order::columns) {
+        const Matrix<T> result = order == Order::rows ? Matrix<T>{next_, 1, padded(rows)}
+                                                      : Matrix<T>{next_, padded(columns), 1};
+        next_ += matrix_elements(rows, columns) * element_reals<T>;
+        return result;
+    }
+    /// A matrix that `load_lanes` and `store_lanes` copy in the order of the batch.
+    template <class U>
+    Matrix<T> like(const MatrixBatch<U, core::Host>& batch) {
+        return matrix(batch.extent[1], batch.extent[2], order_of(batch));
+    }
+
+  private:
+    Real<T>* next_;
+};
+
+namespace detail {
+
 /// Columns of `row` in the part; at least a whole square if the row is that long.
 template <Scalar T>
-inline core::index_t columns_of(Part part, core::index_t row, core::index_t columns) {
+core::index_t columns_of(Part part, core::index_t row, core::index_t columns) {
     constexpr core::index_t square = std::max(1, width<T> / (is_complex<T> ? 2 : 1));
     return part == Part::all ? columns : std::min(columns, (row / square + 1) * square);
 }
 
+/// Calls copy(runs, reals, lanes) for the rows of matrices that are contiguous in the batch and in
+/// lanes; gapless rows are joined to one run.
+template <Scalar T, class U, class Copy>
+void for_each_run(const MatrixBatch<U, core::Host>& batch, core::index_t first, int problems,
+                  Part part, const Matrix<T>& in_lanes, const Copy& copy) {
+    using R = std::conditional_t<std::is_const_v<U>, const Real<T>, Real<T>>;
+    constexpr int reals = is_complex<T> ? 2 : 1;
+    const core::index_t rows = batch.extent[1];
+    const core::index_t columns = batch.extent[2];
+    const bool joined = batch.stride[1] == columns && in_lanes.row_stride == columns &&
+                        (part == Part::all || columns * reals <= width<T>);
+    std::array<R*, width<T>> runs;
+    for (core::index_t i = 0; i < (joined ? std::min(rows, core::index_t{1}) : rows); ++i) {
+        for (int l = 0; l < width<T>; ++l) {
+            runs[l] = reinterpret_cast<R*>(batch.data +
+                                           (first + std::min(l, problems - 1)) * batch.stride[0] +
+                                           i * batch.stride[1]);
+        }
+        const core::index_t length = joined ? rows * columns : columns_of<T>(part, i, columns);
+        copy(runs, length * reals, in_lanes.at(i, 0));
+    }
+}
+
+}  // namespace detail
+
 /// Loads problems [first, first + problems), at most `width`, into lanes; spare lanes repeat the
-/// last problem. `to` has the shape of one matrix of `batch` and unit column stride.
-template <Scalar T, class Layout>
-void load_lanes(MatrixBatch<const T, core::Host, Layout> batch, core::index_t first, int problems,
+/// last problem. `to` is Scratch::like of the batch, or of any strides for Order::problems.
+template <Scalar T>
+void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t first, int problems,
                 Part part, const Matrix<T>& to) {
-    const auto [all, rows, columns] = batch.extent;
-    const auto [problem_stride, row_stride, column_stride] = batch.stride;
-    const T* data = batch.data + first * problem_stride;
-    if constexpr (std::same_as<Layout, core::Interleaved>) {
+    const Order order = order_of(batch);
+    if (order == Order::rows) {
+        load_lanes(transposed(batch), first, problems, Part::all, to.transposed());
+    } else if (order == Order::problems) {
+        const auto [all, rows, columns] = batch.extent;
+        const T* data = batch.data + first * batch.stride[0];
         for (core::index_t i = 0; i < rows; ++i) {
             const core::index_t wanted = part == Part::all ? columns : i + 1;
             for (core::index_t j = 0; j < wanted; ++j) {
-                to.store(i, j, gather_element(data + i * row_stride + j * column_stride, problems));
+                to.store(
+                    i, j,
+                    gather_element(data + i * batch.stride[1] + j * batch.stride[2], problems));
             }
         }
     } else {
-        using R = Real<T>;
-        constexpr int reals = is_complex<T> ? 2 : 1;
-        // Gapless rows are joined to one run.
-        const bool joined = row_stride == columns && to.row_stride == columns &&
-                            (part == Part::all || columns * reals <= width<T>);
-        std::array<const R*, width<T>> runs;
-        for (core::index_t i = 0; i < (joined ? std::min(rows, core::index_t{1}) : rows); ++i) {
-            for (int l = 0; l < width<T>; ++l) {
-                runs[l] = reinterpret_cast<const R*>(
-                    data + std::min(l, problems - 1) * problem_stride + i * row_stride);
-            }
-            const core::index_t length = joined ? rows * columns : columns_of<T>(part, i, columns);
-            gather_runs<R>(runs, length * reals, to.at(i, 0));
-        }
+        detail::for_each_run<T>(batch, first, problems, part, to,
+                                [](const auto& runs, core::index_t length, Real<T>* lanes) {
+                                    gather_runs<Real<T>>(runs, length, lanes);
+                                });
     }
 }
 
-/// Stores lanes [0, problems) to problems [first, first + problems), all of every matrix.
-template <Scalar T, class Layout>
-void store_lanes(const Matrix<T>& from, MatrixBatch<T, core::Host, Layout> batch,
+/// Stores lanes [0, problems) to problems [first, first + problems), all of every matrix. `from` is
+/// Scratch::like of the batch, or of any strides for Order::problems.
+template <Scalar T>
+void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
                  core::index_t first, int problems) {
-    const auto [all, rows, columns] = batch.extent;
-    const auto [problem_stride, row_stride, column_stride] = batch.stride;
-    T* data = batch.data + first * problem_stride;
-    if constexpr (std::same_as<Layout, core::Interleaved>) {
+    const Order order = order_of(batch);
+    if (order == Order::rows) {
+        store_lanes(from.transposed(), transposed(batch), first, problems);
+    } else if (order == Order::problems) {
+        const auto [all, rows, columns] = batch.extent;
+        T* data = batch.data + first * batch.stride[0];
         for (core::index_t i = 0; i < rows; ++i) {
             for (core::index_t j = 0; j < columns; ++j) {
                 scatter_element(from.load(i, j), problems,
-                                data + i * row_stride + j * column_stride);
+                                data + i * batch.stride[1] + j * batch.stride[2]);
             }
         }
     } else {
-        using R = Real<T>;
-        constexpr int reals = is_complex<T> ? 2 : 1;
-        const bool joined = row_stride == columns && from.row_stride == columns;
-        std::array<R*, width<T>> runs;
-        for (core::index_t i = 0; i < (joined ? std::min(rows, core::index_t{1}) : rows); ++i) {
-            for (int l = 0; l < width<T>; ++l) {
-                runs[l] = reinterpret_cast<R*>(data + std::min(l, problems - 1) * problem_stride +
-                                               i * row_stride);
-            }
-            const core::index_t length = joined ? rows * columns : columns;
-            scatter_runs<R>(from.at(i, 0), length * reals, problems, runs);
-        }
+        detail::for_each_run<T>(
+            batch, first, problems, Part::all, from,
+            [problems](const auto& runs, core::index_t length, const Real<T>* lanes) {
+                scatter_runs<Real<T>>(lanes, length, problems, runs);
+            });
     }
 }
 
-/// Calls body(first problem, number of problems <= width, scratch) for every pack of a batch, on
+/// Calls body(first problem, number of problems <= width, Scratch) for every pack of a batch, on
 /// the executor's threads. Scratch is allocated beforehand, so that nothing can throw inside.
 template <Scalar T, class Body>
 void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratch_elements,
@@ -157,7 +203,8 @@ void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratc
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (core::index_t pack = 0; pack < packs; ++pack) {
         auto* scratch = reinterpret_cast<Real<T>*>(cpu.scratch(omp_get_thread_num(), bytes));
-        body(pack * count, static_cast<int>(std::min(count, problems - pack * count)), scratch);
+        body(pack * count, static_cast<int>(std::min(count, problems - pack * count)),
+             Scratch<T>(scratch));
     }
 }
 

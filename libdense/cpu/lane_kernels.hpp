@@ -38,6 +38,19 @@ struct Element<T, true> {
     core::Pack<Real<T>> re, im;
 };
 
+/// A real element.
+template <Scalar T>
+[[gnu::always_inline]] inline Element<T> real_element(core::Pack<Real<T>> re) {
+    Element<T> value{};
+    value.re = re;
+    return value;
+}
+/// One in all lanes.
+template <Scalar T>
+[[gnu::always_inline]] inline Element<T> unit() {
+    return real_element<T>(core::broadcast(Real<T>{1}));
+}
+
 /// A strided view of elements (row, column) in lanes. Strides count elements and may be negative,
 /// so that transposed and reversed matrices are views too. Like a pointer, a const view allows
 /// writes.
@@ -66,6 +79,11 @@ struct Matrix {
     Matrix from(std::ptrdiff_t row, std::ptrdiff_t column) const {
         return {at(row, column), row_stride, column_stride};
     }
+    Matrix transposed() const { return {data, column_stride, row_stride}; }
+    /// The matrix of n x n whose first element is the last of this one.
+    Matrix reversed(std::ptrdiff_t n) const {
+        return {at(n - 1, n - 1), -row_stride, -column_stride};
+    }
 };
 
 /// A matrix that is identical in all lanes.
@@ -88,9 +106,16 @@ struct SharedMatrix {
     }
 };
 
+template <Scalar T>
+void copy(std::ptrdiff_t rows, std::ptrdiff_t columns, const Matrix<T>& from, const Matrix<T>& to) {
+    for (std::ptrdiff_t i = 0; i < rows; ++i) {
+        for (std::ptrdiff_t j = 0; j < columns; ++j) to.store(i, j, from.load(i, j));
+    }
+}
+
 /// An odd row stride, in elements, for large matrices: their columns then spread over cache sets.
 /// Small matrices stay dense.
-constexpr std::ptrdiff_t padded(int n) { return n < 16 ? n : n | 1; }
+constexpr std::ptrdiff_t padded(std::ptrdiff_t n) { return n < 16 ? n : n | 1; }
 
 /// The register tile has tile_rows x tile_columns sums; diagonal tiles have tile_diagonal rows.
 /// With 32 registers 4 x 3 complex sums need 24 and leave 8 for the operands: 81 % of the FMA peak
@@ -149,6 +174,46 @@ template <Scalar T>
     return value;
 }
 
+/// a b, or a conj(b).
+template <Second second = Second::plain, Scalar T>
+[[gnu::always_inline]] inline Element<T> product(const Element<T>& a, const Element<T>& b) {
+    Element<T> result = scaled(a, b.re);
+    if constexpr (is_complex<T>) {
+        const core::Pack<Real<T>> im = second == Second::conjugated ? -b.im : b.im;
+        result.re -= a.im * im;
+        result.im += a.re * im;
+    }
+    return result;
+}
+
+/// The same factor in all lanes; Factor: Real<T>, or T itself.
+template <Scalar T, class Factor>
+[[gnu::always_inline]] inline Element<T> times(const Element<T>& value, Factor factor) {
+    if constexpr (std::same_as<Factor, Real<T>>) {
+        return scaled(value, core::broadcast(factor));
+    } else {
+        return product(value,
+                       Element<T>{core::broadcast(factor.real()), core::broadcast(factor.imag())});
+    }
+}
+
+template <Scalar T>
+[[gnu::always_inline]] inline Element<T> sum_of(Element<T> a, const Element<T>& b) {
+    a.re += b.re;
+    if constexpr (is_complex<T>) a.im += b.im;
+    return a;
+}
+
+/// In every lane `a` where the condition holds, else `b`.
+template <Scalar T, class Condition>
+[[gnu::always_inline]] inline Element<T> select(const Condition& condition, const Element<T>& a,
+                                                const Element<T>& b) {
+    Element<T> result;
+    result.re = condition ? a.re : b.re;
+    if constexpr (is_complex<T>) result.im = condition ? a.im : b.im;
+    return result;
+}
+
 template <Scalar T>
 [[gnu::always_inline]] inline Element<T> difference(Element<T> a, const Element<T>& b) {
     a.re -= b.re;
@@ -179,11 +244,17 @@ template <Second second, bool lower = false, Scalar T, int rows, int columns>
     }
 }
 
-/// Solves one tile of X op(G)^T = B. G is lower triangular with the reciprocals of its diagonal in
-/// the diagonal's real parts. The tile is columns [j, j + columns) of rows [0, rows) of x; columns
-/// [first, j) already hold the solution, columns before `first` are zero. B, a Matrix or a
-/// SharedMatrix, may alias X.
-template <Second second, int rows, int columns, Scalar T, class Sides>
+/// What the diagonal of a triangular matrix holds.
+enum class Diagonal {
+    real_reciprocals,  ///< reciprocals of real entries, in the real parts
+    reciprocals,
+    unused,  ///< the entries are one
+};
+
+/// Solves one tile of X op(G)^T = B, with a lower triangular G. The tile is columns [j, j +
+/// columns) of rows [0, rows) of x; columns [first, j) already hold the solution, columns before
+/// `first` are zero. B, a Matrix or a SharedMatrix, may alias X.
+template <Second second, Diagonal diagonal, int rows, int columns, Scalar T, class Sides>
 [[gnu::noinline]] void substitute_tile(const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
                                        std::ptrdiff_t first, std::ptrdiff_t j) {
     Element<T> sum[rows][columns] = {};
@@ -198,16 +269,22 @@ template <Second second, int rows, int columns, Scalar T, class Sides>
             Element<T> value = difference(b.load(r, j + c), sum[r][c]);
 #pragma GCC unroll 8
             for (int k = 0; k < c; ++k) subtract_product<second>(value, sum[r][k], row_of_g[k]);
-            sum[r][c] = scaled(value, row_of_g[c].re);
+            if constexpr (diagonal == Diagonal::real_reciprocals) {
+                value = scaled(value, row_of_g[c].re);
+            } else if constexpr (diagonal == Diagonal::reciprocals) {
+                value = product<second>(value, row_of_g[c]);
+            }
+            sum[r][c] = value;
             x.store(r, j + c, sum[r][c]);
         }
     }
 }
 
 /// One tile of C = alpha A op(B)^T + beta C; `lower`: only elements on or below the diagonal.
-template <Second second, bool lower, int rows, int columns, Scalar T>
-[[gnu::noinline]] void product_tile(std::ptrdiff_t depth, Real<T> alpha, const Matrix<T>& a,
-                                    const Matrix<T>& b, Real<T> beta, const Matrix<T>& c) {
+/// Factor: Real<T>, or T itself.
+template <Second second, bool lower, int rows, int columns, Scalar T, class Factor>
+[[gnu::noinline]] void product_tile(std::ptrdiff_t depth, Factor alpha, const Matrix<T>& a,
+                                    const Matrix<T>& b, Factor beta, const Matrix<T>& c) {
     Element<T> sum[rows][columns] = {};
     add_products<second, lower>(sum, a, b, depth);
 #pragma GCC unroll 8
@@ -215,12 +292,8 @@ template <Second second, bool lower, int rows, int columns, Scalar T>
 #pragma GCC unroll 8
         for (int s = 0; s < columns; ++s) {
             if (lower && s > r) continue;
-            Element<T> value = scaled(sum[r][s], core::broadcast(alpha));
-            if (beta != 0) {
-                const Element<T> old = scaled(c.load(r, s), core::broadcast(beta));
-                value.re += old.re;
-                if constexpr (is_complex<T>) value.im += old.im;
-            }
+            Element<T> value = times(sum[r][s], alpha);
+            if (beta != Factor{0}) value = sum_of(value, times(c.load(r, s), beta));
             c.store(r, s, value);
         }
     }
@@ -321,7 +394,8 @@ Pivots<T> factor(int n, const Matrix<T>& a) {
             for (int i = j + size; i < n; i += tile_rows<T>) {
                 with_constant<tile_rows<T>>(n - i, [&](auto rows) {
                     const Matrix<T> below = a.from(i, 0);
-                    substitute_tile<Second::conjugated, rows, columns>(a, below, below, 0, j);
+                    substitute_tile<Second::conjugated, Diagonal::real_reciprocals, rows, columns>(
+                        a, below, below, 0, j);
                 });
             }
         });
@@ -329,20 +403,27 @@ Pivots<T> factor(int n, const Matrix<T>& a) {
     return pivots;
 }
 
-/// Solves X op(G)^T = B for `rows` rows of x of n elements each, with G from `factor`. B may alias
-/// X. Columns of x before `first` are zero and stay so.
-template <Second second, Scalar T, class Sides>
+/// Solves X op(G)^T = B for `rows` rows of x of n elements each, with a lower triangular G. B may
+/// alias X. Columns of x before `first` are zero and stay so.
+template <Second second, Diagonal diagonal = Diagonal::real_reciprocals, Scalar T, class Sides>
 void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
                 int first = 0) {
     for (int j = first; j < n; j += tile_columns<T>) {
         with_constant<tile_columns<T>>(n - j, [&](auto columns) {
             for (int r = 0; r < rows; r += tile_rows<T>) {
                 with_constant<tile_rows<T>>(rows - r, [&](auto some) {
-                    substitute_tile<second, some, columns>(g, b.from(r, 0), x.from(r, 0), first, j);
+                    substitute_tile<second, diagonal, some, columns>(g, b.from(r, 0), x.from(r, 0),
+                                                                     first, j);
                 });
             }
         });
     }
+}
+
+/// The matrix whose rows, of n elements, are those of x from their last element back.
+template <Scalar T>
+Matrix<T> reversed_rows(int n, const Matrix<T>& x) {
+    return {x.at(0, n - 1), x.row_stride, -x.column_stride};
 }
 
 /// Solves A x = b for every row of x ([right-hand side][n]), with A = G G^H from `factor`; b may
@@ -352,17 +433,16 @@ void solve(int n, int right_hand_sides, const Matrix<T>& g, const Sides& b, cons
     substitute<Second::plain>(n, right_hand_sides, g, b, x);
     // In reverse order G^H is lower triangular: back-substitution is the forward sweep on reversed
     // views.
-    const std::ptrdiff_t last = n - 1;
-    const Matrix<T> reversed_g{g.at(last, last), -g.column_stride, -g.row_stride};
-    const Matrix<T> reversed_x{x.at(0, last), x.row_stride, -x.column_stride};
-    substitute<Second::conjugated>(n, right_hand_sides, reversed_g, reversed_x, reversed_x);
+    const Matrix<T> reversed_x = reversed_rows(n, x);
+    substitute<Second::conjugated>(n, right_hand_sides, g.transposed().reversed(n), reversed_x,
+                                   reversed_x);
 }
 
 /// C = alpha A op(B)^T + beta C with A of rows x depth, B of columns x depth; with beta = 0 the old
 /// C is not read.
-template <Second second, Scalar T>
-void multiply(int rows, int columns, int depth, Real<T> alpha, const Matrix<T>& a,
-              const Matrix<T>& b, Real<T> beta, const Matrix<T>& c) {
+template <Second second, Scalar T, class Factor>
+void multiply(int rows, int columns, int depth, Factor alpha, const Matrix<T>& a,
+              const Matrix<T>& b, Factor beta, const Matrix<T>& c) {
     for (int j = 0; j < columns; j += tile_columns<T>) {
         with_constant<tile_columns<T>>(columns - j, [&](auto some_columns) {
             for (int i = 0; i < rows; i += tile_rows<T>) {

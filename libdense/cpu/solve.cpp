@@ -1,92 +1,110 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/dense/batch_factor.hpp"
 #include "libdense/batch_checks.hpp"
 #include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
+#include "libdense/cpu/right_hand_sides.hpp"
+
+// Cholesky factors, and what uses them.
 
 namespace aperture::dense {
 namespace {
 
 using core::index_t;
 
-// Right-hand sides solved at once: they stay in the second-level cache beside the factor.
-constexpr std::ptrdiff_t right_hand_side_bytes = 256 * 1024;
-
-template <Scalar T>
-int right_hand_sides_at_once(int n, index_t all) {
-    const std::ptrdiff_t row_bytes =
-        lanes::element_reals<T> * static_cast<std::ptrdiff_t>(sizeof(Real<T>)) * std::max(n, 1);
-    constexpr std::ptrdiff_t step = lanes::tile_rows<T>;
-    const std::ptrdiff_t fitting = right_hand_side_bytes / row_bytes / step * step;
-    return static_cast<int>(std::min<index_t>(std::max(fitting, step), all));
-}
-
-template <Scalar T>
-void clear_failed(const lanes::Pivots<T>& pivots, int rows, int n, const lanes::Matrix<T>& x) {
-    for (int r = 0; r < rows; ++r) {
-        for (int i = 0; i < n; ++i) {
-            lanes::Element<T> value = x.load(r, i);
-            const core::Pack<Real<T>> zero{};
-            value.re = pivots.info == 0 ? value.re : zero;
-            if constexpr (lanes::is_complex<T>) value.im = pivots.info == 0 ? value.im : zero;
-            x.store(r, i, value);
-        }
-    }
-}
-
 /// Writes info and pivot ratio; returns whether any of the problems failed.
 template <Scalar T>
 bool report(const lanes::Pivots<T>& pivots, int n, index_t first, int problems,
             core::View<int, 1, core::Host> info, core::View<Real<T>, 1, core::Host> pivot_ratio) {
-    const core::Pack<Real<T>> ratio = pivots.ratio();
-    bool failed = false;
-    for (int l = 0; l < problems; ++l) {
-        info(first + l) = static_cast<int>(pivots.info[l]);
-        failed = failed || pivots.info[l] != 0;
-        if (!pivot_ratio.empty()) pivot_ratio(first + l) = n == 0 ? Real<T>{1} : ratio[l];
+    if (!pivot_ratio.empty()) {
+        const core::Pack<Real<T>> ratio = pivots.ratio();
+        for (int l = 0; l < problems; ++l) pivot_ratio(first + l) = n == 0 ? Real<T>{1} : ratio[l];
     }
-    return failed;
+    return lanes::report<T>(pivots.info, first, problems, info);
+}
+
+/// Replaces the reciprocals on the diagonal by the entries, and clears what is above.
+template <Scalar T>
+void complete_factor(int n, const lanes::Matrix<T>& g) {
+    for (int i = 0; i < n; ++i) {
+        g.store(i, i, lanes::real_element<T>(Real<T>{1} / g.load(i, i).re));
+        for (int j = i + 1; j < n; ++j) g.store(i, j, lanes::Element<T>{});
+    }
 }
 
 }  // namespace
 
-template <Scalar T, class Layout>
-void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, core::Host, Layout> a,
-           MatrixBatch<T, core::Host, Layout> x, core::View<int, 1, core::Host> info,
+template <Scalar T>
+void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, core::Host> a,
+           MatrixBatch<T, core::Host> x, core::View<int, 1, core::Host> info,
            core::View<Real<T>, 1, core::Host> pivot_ratio) {
     expects_solvable(a, x, info, pivot_ratio);
     const int n = static_cast<int>(a.extent[1]);
-    const index_t right_hand_sides = n == 0 ? 0 : x.extent[1];
-    const int at_once = right_hand_sides_at_once<T>(n, right_hand_sides);
+    const lanes::RightHandSides<T> sides(x);
     const bool eliminate = factorisation == Factorisation::gauss_jordan;
-    const std::ptrdiff_t stride = lanes::padded(n);
-    const std::ptrdiff_t matrix = n * stride;
-    const std::ptrdiff_t elements = (eliminate ? 2 : 1) * matrix + std::ptrdiff_t{n} * at_once;
+    const std::ptrdiff_t elements =
+        (eliminate ? 2 : 1) * lanes::matrix_elements(n, n) + sides.elements();
     lanes::for_each_pack<T>(
-        cpu, a.extent[0], elements, [&](index_t first, int problems, Real<T>* scratch) {
-            const lanes::Matrix<T> g{scratch, stride};
-            const lanes::Matrix<T> block{g.at(n, 0), n};
-            const lanes::Matrix<T> h{block.at(at_once, 0), stride};
-            lanes::load_lanes(a, first, problems, lanes::Part::lower, g);
+        cpu, a.extent[0], elements, [&](index_t first, int problems, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> g = scratch.like(a);
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, g);
             const lanes::Pivots<T> pivots = lanes::factor(n, g);
             const bool failed = report(pivots, n, first, problems, info, pivot_ratio);
-            if (eliminate) lanes::eliminate_above(n, g, h);
-            for (index_t r = 0; r < right_hand_sides; r += at_once) {
-                const auto part = x.slice(1, r, std::min(r + at_once, right_hand_sides));
-                const int rows = static_cast<int>(part.extent[1]);
-                lanes::load_lanes<T, Layout>(part, first, problems, lanes::Part::all, block);
-                if (eliminate) {
-                    lanes::solve_eliminated(n, rows, g, h, block, block);
-                } else {
-                    lanes::solve(n, rows, g, block, block);
-                }
-                if (failed) clear_failed(pivots, rows, n, block);
-                lanes::store_lanes(block, part, first, problems);
+            lanes::Matrix<T> h;
+            if (eliminate) {
+                h = scratch.matrix(n, n);
+                lanes::eliminate_above(n, g, h);
             }
+            sides.for_each_part(first, problems, scratch, [&](int rows, const auto& part) {
+                if (eliminate) {
+                    lanes::solve_eliminated(n, rows, g, h, part, part);
+                } else {
+                    lanes::solve(n, rows, g, part, part);
+                }
+                if (failed) lanes::clear_failed<T>(pivots.info, rows, n, part);
+            });
+        });
+}
+
+template <Scalar T>
+void factor_cholesky(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
+                     MatrixBatch<T, core::Host> g, core::View<int, 1, core::Host> info) {
+    expects_factor("factor_cholesky", a, "g", g, info);
+    const int n = static_cast<int>(a.extent[1]);
+    lanes::for_each_pack<T>(
+        cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
+        [&](index_t first, int problems, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> factor = scratch.like(a);
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, factor);
+            lanes::report<T>(lanes::factor(n, factor).info, first, problems, info);
+            complete_factor(n, factor);
+            lanes::store_as(n, n, factor, order_of(a), g, first, problems, scratch);
+        });
+}
+
+template <Scalar T>
+void substitute_cholesky(core::Cpu& cpu, MatrixBatch<const T, core::Host> g,
+                         MatrixBatch<T, core::Host> x) {
+    expects_factored("substitute_cholesky", "g", g, x);
+    const int n = static_cast<int>(g.extent[1]);
+    const lanes::RightHandSides<T> sides(x);
+    lanes::for_each_pack<T>(
+        cpu, g.extent[0], lanes::matrix_elements(n, n) + sides.elements(),
+        [&](index_t first, int problems, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> factor = scratch.like(g);
+            lanes::load_lanes<T>(g, first, problems, lanes::Part::lower, factor);
+            for (int i = 0; i < n; ++i) {
+                factor.store(i, i, lanes::real_element<T>(Real<T>{1} / factor.load(i, i).re));
+            }
+            sides.for_each_part(first, problems, scratch, [&](int rows, const auto& part) {
+                lanes::solve(n, rows, factor, part, part);
+            });
         });
 }
 
 APERTURE_FOR_ALL_SCALARS(APERTURE_SOLVE, core::Cpu)
+APERTURE_FOR_ALL_SCALARS(APERTURE_CHOLESKY, core::Cpu)
 
 }  // namespace aperture::dense

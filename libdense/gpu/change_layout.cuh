@@ -12,13 +12,15 @@ namespace aperture::dense {
 inline constexpr int layout_tile = 32;
 inline constexpr int layout_tile_rows = 8;
 
-/// Transposes a batch to the other layout, [problem][entry] with entry = row * columns + column.
+/// Copies a batch to another layout, [problem][entry] with entry = row * columns + column.
+/// `from_interleaved` and `to_interleaved`: neighbouring threads load (store) an element of
+/// neighbouring problems.
 ///
 /// Block: 32 x 8 threads, a tile of 32 problems x 32 entries, one thread 4 elements each way. Grid:
 /// tiles of problems times tiles of entries on x, the latter fastest. Shared: the tile [entry]
 /// [problem], padded to 33, of T. Bytes: 2 sizeof(T) per element, no flops.
 /// Source: Ha et al. 2013, section III-C.
-template <class T, bool to_interleaved>
+template <class T, bool from_interleaved, bool to_interleaved>
 __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
     transpose_batch(KernelView<const T, 3> from, KernelView<T, 3> to) {
     constexpr int stride = layout_tile + 1;
@@ -34,8 +36,8 @@ __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
     const int x = static_cast<int>(threadIdx.x);
 
     for (int y = static_cast<int>(threadIdx.y); y < layout_tile; y += layout_tile_rows) {
-        const int entry = first_entry + (to_interleaved ? x : y);
-        const int problem = to_interleaved ? y : x;
+        const int entry = first_entry + (from_interleaved ? y : x);
+        const int problem = from_interleaved ? x : y;
         if (entry < entries && first_problem + problem < problems) {
             tile[(entry - first_entry) * stride + problem] =
                 from(first_problem + problem, entry / columns, entry % columns);
@@ -53,10 +55,9 @@ __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
 }
 
 /// `change_layout` on a GPU or the SIMT executor.
-template <class Executor, class T, class From, class To>
-void launch_change_layout(Executor& executor,
-                          MatrixBatch<const T, typename Executor::Space, From> from,
-                          MatrixBatch<T, typename Executor::Space, To> to) {
+template <class Executor, class T>
+void launch_change_layout(Executor& executor, MatrixBatch<const T, typename Executor::Space> from,
+                          MatrixBatch<T, typename Executor::Space> to) {
     using E = core::DeviceType<T>;
     expects_same_extents(from, to);
     if (from.empty()) return;
@@ -65,7 +66,13 @@ void launch_change_layout(Executor& executor,
                   " are too large");
     const index_t entry_tiles = (rows * columns + layout_tile - 1) / layout_tile;
     const index_t problem_tiles = (problems + layout_tile - 1) / layout_tile;
-    core::launch(executor, transpose_batch<E, std::same_as<To, core::Interleaved>>,
+    const bool from_interleaved = order_of(from) == Order::problems;
+    const bool to_interleaved = order_of(to) == Order::problems;
+    const auto kernel = from_interleaved ? to_interleaved ? transpose_batch<E, true, true>
+                                                          : transpose_batch<E, true, false>
+                        : to_interleaved ? transpose_batch<E, false, true>
+                                         : transpose_batch<E, false, false>;
+    core::launch(executor, kernel,
                  core::LaunchConfig{dim3(core::blocks_for(problem_tiles * entry_tiles, 1)),
                                     dim3(layout_tile, layout_tile_rows),
                                     sizeof(E) * layout_tile * (layout_tile + 1)},

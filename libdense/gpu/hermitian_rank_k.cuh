@@ -190,10 +190,10 @@ __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T>
 }
 
 /// `hermitian_rank_k` on a GPU or the SIMT executor.
-template <class Executor, class T, class Layout>
+template <class Executor, class T>
 void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
-                             MatrixBatch<const T, typename Executor::Space, Layout> a, Real<T> beta,
-                             MatrixBatch<T, typename Executor::Space, Layout> c) {
+                             MatrixBatch<const T, typename Executor::Space> a, Real<T> beta,
+                             MatrixBatch<T, typename Executor::Space> c) {
     using E = core::DeviceType<T>;
     expects_rank_k(a, c);
     if (c.empty()) return;

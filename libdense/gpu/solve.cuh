@@ -151,10 +151,10 @@ void solve_in_block_registers(Executor& executor, Elimination elimination,
 /// Cholesky (Elimination::below): Gauss-Jordan would need the whole matrix in shared memory. A GPU
 /// compiles the register-resident kernel of an order on first use; `Orders` are compiled ahead, for
 /// the SIMT executor.
-template <class Orders = std::integer_sequence<int>, class Executor, class T, class Layout>
+template <class Orders = std::integer_sequence<int>, class Executor, class T>
 void launch_solve(Executor& executor, Factorisation factorisation,
-                  MatrixBatch<const T, typename Executor::Space, Layout> a,
-                  MatrixBatch<T, typename Executor::Space, Layout> x,
+                  MatrixBatch<const T, typename Executor::Space> a,
+                  MatrixBatch<T, typename Executor::Space> x,
                   core::View<int, 1, typename Executor::Space> info,
                   core::View<Real<T>, 1, typename Executor::Space> pivot_ratio) {
     using E = core::DeviceType<T>;

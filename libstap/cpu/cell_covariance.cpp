@@ -161,11 +161,11 @@ void solve_cells(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cu
     systems.info.reshape({count});
     systems.pivot_ratio.reshape({count});
     estimate_cells(cpu, problem, cube, places, systems.covariance);
-    using Batch = dense::MatrixBatch<Complex, core::Host, core::Concatenated>;
-    dense::solve<Complex, core::Concatenated>(
-        cpu, problem.parameters.solver,
-        Batch(systems.covariance.data(), systems.covariance.extent()),
-        Batch(systems.vectors.data(), systems.vectors.extent()), systems.info, systems.pivot_ratio);
+    using Batch = dense::MatrixBatch<Complex, core::Host>;
+    dense::solve<Complex>(cpu, problem.parameters.solver,
+                          Batch(systems.covariance.data(), systems.covariance.extent()),
+                          Batch(systems.vectors.data(), systems.vectors.extent()), systems.info,
+                          systems.pivot_ratio);
 }
 
 }  // namespace aperture::stap::cpu

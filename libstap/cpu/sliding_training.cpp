@@ -130,7 +130,7 @@ class SlidingTraining : public Adaptation {
     void run(const CubeView<core::Host>& cube, const Results<core::Host>& results, int attempt,
              core::Timeline* timeline) override {
         const auto scope = adaptive_stage(cpu_, problem_, timeline);
-        using Batch = dense::MatrixBatch<Complex, core::Host, core::Concatenated>;
+        using Batch = dense::MatrixBatch<Complex, core::Host>;
         const index_t problems = problem_.doppler_bins * problem_.shape.range_cells;
         const index_t n = problem_.order;
         const std::size_t bytes = core::scratch_bytes_of<RunningSum>(problem_, cube, index_t{0});
@@ -150,10 +150,9 @@ class SlidingTraining : public Adaptation {
             });
             const Batch covariance(covariance_.data(), {count, n, n});
             const Batch solutions(solutions_.data(), {count, right_hand_sides_, n});
-            dense::solve<Complex, core::Concatenated>(
-                cpu_, problem_.parameters.solver, covariance, solutions,
-                core::View<int, 1, core::Host>(info_.data(), {count}),
-                core::View<Real, 1, core::Host>(pivot_ratio_.data(), {count}));
+            dense::solve<Complex>(cpu_, problem_.parameters.solver, covariance, solutions,
+                                  core::View<int, 1, core::Host>(info_.data(), {count}),
+                                  core::View<Real, 1, core::Host>(pivot_ratio_.data(), {count}));
             core::for_each_task(cpu_, segments, 0, [&](index_t s, std::byte*) {
                 for (index_t slot = slot_of(s); slot < slot_of(s + 1); ++slot)
                     finish(slot, results);

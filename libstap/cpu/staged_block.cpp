@@ -87,9 +87,8 @@ class StagedBlock : public Adaptation {
             const core::View<int, 1, core::Host> info(report_.info.data(), {(last - first) * sets});
             const core::View<const Complex, 4, core::Host> covariance =
                 covariance_.view().slice(0, first, last);
-            dense::solve<Complex, core::Concatenated>(cpu_, problem_.parameters.solver,
-                                                      as_batch(covariance), as_batch(solutions),
-                                                      info, {});
+            dense::solve<Complex>(cpu_, problem_.parameters.solver, as_batch(covariance),
+                                  as_batch(solutions), info, {});
             core::for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
                 const core::View<const Complex, 2, core::Host> of_block(
                     &solutions(task / sets, task % sets, 0, 0), {block, problem_.order});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aperture/dense/batch_blas.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/snapshots.hpp"
 #include "libstap/loading.hpp"
@@ -14,8 +15,7 @@ namespace aperture::stap::cpu {
 
 /// Views dense matrices [k][b][row][column] as a libdense batch [k b][row][column].
 template <class T>
-dense::MatrixBatch<T, core::Host, core::Concatenated> as_batch(
-    const core::View<T, 4, core::Host>& matrices) {
+dense::MatrixBatch<T, core::Host> as_batch(const core::View<T, 4, core::Host>& matrices) {
     const auto [bins, sets, rows, columns] = matrices.extent;
     return {matrices.data, {bins * sets, rows, columns}};
 }
@@ -63,8 +63,7 @@ void estimate_covariance(core::Cpu& cpu, const Problem& problem, const CubeView<
         const core::View<Complex, 4, core::Host> snapshots = chunk.view().slice(0, 0, last - first);
         const auto r = as_batch(covariance.slice(0, first, last));
         extract_snapshots<Real>(cpu, problem, cube, first, snapshots);
-        dense::hermitian_rank_k<Complex, core::Concatenated>(
-            cpu, mean, as_batch<const Complex>(snapshots), Real(0), r);
+        dense::hermitian_rank_k<Complex>(cpu, mean, as_batch<const Complex>(snapshots), Real(0), r);
         for (index_t b = 0; b < r.extent[0]; ++b) {
             double trace = 0;
             for (index_t i = 0; i < problem.order; ++i) trace += r(b, i, i).real();
@@ -97,8 +96,8 @@ void solve_weights(core::Cpu& cpu, const Problem& problem,
         for (index_t d = 0; d < solutions.extent[1]; ++d)
             for (index_t i = 0; i < solutions.extent[2]; ++i)
                 solutions(m, d, i) = Complex(steering(d, i));
-    dense::solve<Complex, core::Concatenated>(cpu, problem.parameters.solver, as_batch(covariance),
-                                              solutions, report.info, report.pivot_ratio);
+    dense::solve<Complex>(cpu, problem.parameters.solver, as_batch(covariance), solutions,
+                          report.info, report.pivot_ratio);
     const index_t sets = problem.training_sets;
     for (index_t m = 0; m < solutions.extent[0]; ++m) {
         info(m / sets, m % sets) = report.info(m);

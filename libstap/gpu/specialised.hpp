@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "aperture/dense/batch.hpp"
+#include "aperture/dense/batch_factor.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::stap::gpu {

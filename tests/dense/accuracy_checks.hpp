@@ -4,14 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "aperture/dense/batch.hpp"
-#include "tests/dense/matrix_zoo.hpp"
+#include "aperture/dense/batch_factor.hpp"
+#include "tests/dense/batch_runner.hpp"
 
 /// Accuracy checks of batched solvers and rank-k updates, problem by problem. T: their scalar type.
 namespace aperture::dense::oracle {
-
-/// LAPACK's threshold for all test ratios.
-inline constexpr double ratio_limit = 30;
 
 /// Cholesky is backward stable: CPOT02 for every condition. Gauss-Jordan elimination of a definite
 /// matrix is forward stable, with a residual up to sqrt(condition) larger (Higham 2002, section

@@ -7,77 +7,26 @@
 #include <array>
 #include <vector>
 
+#include "aperture/dense/batch_blas.hpp"
 #include "libcore/cpu/simd.hpp"
 #include "tests/dense/accuracy_checks.hpp"
-#include "tests/dense/host_batch.hpp"
+#include "tests/dense/batch_runner.hpp"
 
-/// One suite for every executor: BatchSuite is instantiated with Combination<Runner, T, Layout>.
-///
-/// A Runner runs the library on host views and copies data if its executor has memory of its own:
-///     static constexpr bool emulated;  // true: the suite uses small sizes only
-///     static std::string why_not();    // optional; not empty: the reason to skip the suite
-///     void solve(Factorisation, MatrixBatch<const T, Host, Layout> a, MatrixBatch<T, ...> x,
-///                View<int, 1, Host> info, View<Real<T>, 1, Host> pivot_ratio);
-///     void hermitian_rank_k(Real<T> alpha, MatrixBatch<const T, ...> a, Real<T> beta,
-///                           MatrixBatch<T, ...> c);
-///     void change_layout(MatrixBatch<const T, Host, From>, MatrixBatch<T, Host, To>);
-/// HostRunner is a Runner for executors that use host memory.
+/// Rank-k updates, solutions of positive definite systems and changes of layout on any executor.
 namespace aperture::dense::oracle {
-
-template <class Executor, bool is_emulated>
-struct HostRunner {
-    static constexpr bool emulated = is_emulated;
-    Executor executor = Executor();
-
-    void solve(auto... arguments) { dense::solve(executor, arguments...); }
-    void hermitian_rank_k(auto... arguments) { dense::hermitian_rank_k(executor, arguments...); }
-    void change_layout(auto... arguments) { dense::change_layout(executor, arguments...); }
-};
-
-template <class SomeRunner, Scalar SomeScalar, class SomeLayout>
-struct Combination {
-    using Runner = SomeRunner;
-    using T = SomeScalar;
-    using Layout = SomeLayout;
-};
-
-/// Sanitized, each combination takes long to compile, so every type is tested in one layout.
-#if defined(APERTURE_SANITIZE)
-template <class Runner>
-using AllCombinations =
-    ::testing::Types<Combination<Runner, float, core::Concatenated>,
-                     Combination<Runner, double, core::Interleaved>,
-                     Combination<Runner, std::complex<float>, core::Interleaved>,
-                     Combination<Runner, std::complex<double>, core::Concatenated>>;
-#else
-template <class Runner>
-using AllCombinations = ::testing::Types<
-    Combination<Runner, float, core::Concatenated>, Combination<Runner, float, core::Interleaved>,
-    Combination<Runner, double, core::Concatenated>, Combination<Runner, double, core::Interleaved>,
-    Combination<Runner, std::complex<float>, core::Concatenated>,
-    Combination<Runner, std::complex<float>, core::Interleaved>,
-    Combination<Runner, std::complex<double>, core::Concatenated>,
-    Combination<Runner, std::complex<double>, core::Interleaved>>;
-#endif
 
 inline constexpr std::array<int, 8> right_hand_side_counts{0, 1, 2, 3, 15, 16, 17, 64};
 inline constexpr std::array<Factorisation, 2> factorisations{Factorisation::cholesky,
                                                              Factorisation::gauss_jordan};
 
 template <class SomeCombination>
-class BatchSuite : public ::testing::Test {
+class BatchSuite : public Suite<SomeCombination> {
   protected:
-    using Runner = typename SomeCombination::Runner;
-    using T = typename SomeCombination::T;
-    using Layout = typename SomeCombination::Layout;
-    using Batch = HostBatch<T, Layout>;
-    using R = Real<T>;
-
-    void SetUp() override {
-        if constexpr (requires { Runner::why_not(); }) {
-            if (!Runner::why_not().empty()) GTEST_SKIP() << Runner::why_not();
-        }
-    }
+    using typename Suite<SomeCombination>::Runner;
+    using typename Suite<SomeCombination>::T;
+    using typename Suite<SomeCombination>::R;
+    using typename Suite<SomeCombination>::Batch;
+    using Suite<SomeCombination>::runner_;
 
     struct Outcome {
         std::vector<int> info;
@@ -89,9 +38,9 @@ class BatchSuite : public ::testing::Test {
         const auto count = static_cast<std::size_t>(problems);
         Outcome outcome{std::vector<int>(count, -99), std::vector<R>(count, R(-99))};
         using Host = core::Host;
-        runner_.solve(factorisation, a.view(), x.view(),
-                      core::View<int, 1, Host>(outcome.info.data(), {problems}),
-                      core::View<R, 1, Host>(outcome.pivot_ratio.data(), {problems}));
+        runner_.run(call_solve, factorisation, a.view(), x.view(),
+                    core::View<int, 1, Host>(outcome.info.data(), {problems}),
+                    core::View<R, 1, Host>(outcome.pivot_ratio.data(), {problems}));
         return outcome;
     }
 
@@ -101,14 +50,15 @@ class BatchSuite : public ::testing::Test {
     }
 
     /// Solves for every matrix of the zoo in one batch and checks each problem separately.
-    void check_zoo(int n, int sides, core::index_t gap) {
+    void check_zoo(int n, int sides, Order layout, core::index_t gap) {
         SCOPED_TRACE(::testing::Message()
-                     << "order " << n << ", " << sides << " right-hand sides, gap " << gap);
+                     << "order " << n << ", " << sides << " right-hand sides, layout "
+                     << int(layout) << ", gap " << gap);
         const std::vector<ZooMatrix> entries = zoo<T>(n, 17u + unsigned(n));
         const auto problems = static_cast<core::index_t>(entries.size());
         std::mt19937 generator(unsigned(n * 100 + sides));
-        Batch a(problems, n, n, gap);
-        Batch b(problems, sides, n, gap);
+        Batch a(problems, n, n, layout, gap);
+        Batch b(problems, sides, n, layout, gap);
         std::vector<Matrix> exact;
         for (core::index_t p = 0; p < problems; ++p) {
             const Matrix& matrix = entries[std::size_t(p)].a;
@@ -132,13 +82,13 @@ class BatchSuite : public ::testing::Test {
         }
     }
 
-    void check_rank_k(int n, int depth, R alpha, R beta, core::index_t gap) {
+    void check_rank_k(int n, int depth, R alpha, R beta, Order layout, core::index_t gap) {
         SCOPED_TRACE(::testing::Message() << "order " << n << ", depth " << depth << ", beta "
                                           << beta << ", gap " << gap);
         const core::index_t problems = core::lanes<R> + 3;
         std::mt19937 generator(unsigned(1000 * n + depth));
-        Batch a(problems, n, depth, gap);
-        Batch c(problems, n, n, gap);
+        Batch a(problems, n, depth, layout, gap);
+        Batch c(problems, n, n, layout, gap);
         for (core::index_t p = 0; p < problems; ++p) {
             a.set(p, random_matrix<T>(n, depth, generator));
             c.set(p, random_hermitian<T>(n, generator));
@@ -149,7 +99,8 @@ class BatchSuite : public ::testing::Test {
                 c.set(p, Matrix::Constant(n, n, std::nan("")));
             }
         }
-        runner_.hermitian_rank_k(alpha, std::as_const(a).view(), beta, c.view());
+        runner_.run(APERTURE_CALL(hermitian_rank_k), alpha, std::as_const(a).view(), beta,
+                    c.view());
         c.expect_gaps_untouched();
         for (core::index_t p = 0; p < problems && n > 0; ++p) {
             SCOPED_TRACE(::testing::Message() << "problem " << p);
@@ -168,10 +119,10 @@ class BatchSuite : public ::testing::Test {
         return {double(p % 13) / 16, complex ? double(p % 5) / 8 : 0.0};
     }
 
-    void check_batch_size(core::index_t problems) {
+    void check_batch_size(core::index_t problems, Order layout) {
         SCOPED_TRACE(::testing::Message() << problems << " problems");
-        Batch a(problems, 2, 2);
-        Batch x(problems, 1, 2);
+        Batch a(problems, 2, 2, layout);
+        Batch x(problems, 1, 2, layout);
         for (core::index_t p = 0; p < problems; ++p) {
             a.set(p, small_matrix(p));
             x.view()(p, 0, 0) = R(p % 17) - R(8);
@@ -194,8 +145,6 @@ class BatchSuite : public ::testing::Test {
             ASSERT_GE(outcome.pivot_ratio[std::size_t(p)], R(1)) << "problem " << p;
         }
     }
-
-    Runner runner_{};
 };
 
 TYPED_TEST_SUITE_P(BatchSuite);
@@ -203,19 +152,23 @@ TYPED_TEST_SUITE_P(BatchSuite);
 TYPED_TEST_P(BatchSuite, SolvesTheZoo) {
     std::size_t next = 0;
     for (int n : this->orders()) {
-        this->check_zoo(n, right_hand_side_counts[next++ % right_hand_side_counts.size()], 0);
+        const int sides = right_hand_side_counts[next++ % right_hand_side_counts.size()];
+        this->check_zoo(n, sides, Order::columns, 0);
+        this->check_zoo(n, sides, Order::problems, 0);
     }
 }
 
 TYPED_TEST_P(BatchSuite, SolvesAnyNumberOfRightHandSides) {
     for (int n : {3, 18}) {
-        for (int sides : right_hand_side_counts) this->check_zoo(n, sides, 0);
+        for (int sides : right_hand_side_counts) this->check_zoo(n, sides, Order::columns, 0);
     }
-    if (!TypeParam::Runner::emulated) this->check_zoo(128, 40, 0);
+    if (!TypeParam::Runner::emulated) this->check_zoo(128, 40, Order::columns, 0);
 }
 
 TYPED_TEST_P(BatchSuite, SolvesStridedViews) {
-    for (int n : {1, 5, 18, 33}) this->check_zoo(n, 3, 5);
+    for (Order layout : layouts) {
+        for (int n : {1, 5, 18, 33}) this->check_zoo(n, 3, layout, 5);
+    }
 }
 
 TYPED_TEST_P(BatchSuite, FailuresLeaveTheirNeighboursAlone) {
@@ -249,25 +202,30 @@ TYPED_TEST_P(BatchSuite, FailuresLeaveTheirNeighboursAlone) {
 }
 
 TYPED_TEST_P(BatchSuite, SolvesBatchesOfAnySize) {
-    for (core::index_t problems : {0, 1, 15, 16, 17, 33}) this->check_batch_size(problems);
+    for (Order layout : layouts) {
+        for (core::index_t problems : {0, 1, 15, 16, 17, 33}) {
+            this->check_batch_size(problems, layout);
+        }
+    }
     if (TypeParam::Runner::emulated) {
-        this->check_batch_size(1031);
+        this->check_batch_size(1031, Order::problems);
     } else {
         for (core::index_t problems : {65535, 65536, 65537, 600000}) {
-            this->check_batch_size(problems);
+            this->check_batch_size(problems, Order::columns);
+            this->check_batch_size(problems, Order::problems);
         }
     }
 }
 
 TYPED_TEST_P(BatchSuite, RankKReaches130dB) {
-    for (int n : this->orders()) this->check_rank_k(n, 64, 1.0f / 64, 0, 0);
+    for (int n : this->orders()) this->check_rank_k(n, 64, 1.0f / 64, 0, Order::columns, 0);
 }
 
 TYPED_TEST_P(BatchSuite, RankKOfAnyDepthAddsToC) {
     for (int depth : {0, 1, 2, 7, 65, 700}) {
         for (int n : {1, 5, 18}) {
-            this->check_rank_k(n, depth, 0.5f, 0, 0);
-            this->check_rank_k(n, depth, 0.5f, -1.25f, 3);
+            this->check_rank_k(n, depth, 0.5f, 0, Order::problems, 0);
+            for (Order layout : layouts) this->check_rank_k(n, depth, 0.5f, -1.25f, layout, 3);
         }
     }
 }
@@ -278,24 +236,33 @@ TYPED_TEST_P(BatchSuite, ChangesLayoutThereAndBack) {
     for (index_t problems : {0, 1, 15, 16, 17, 70}) {
         for (auto [rows, columns] :
              {std::pair<index_t, index_t>{0, 3}, {1, 1}, {5, 3}, {18, 18}, {2, 64}, {3, 300}}) {
-            HostBatch<Value, core::Concatenated> from(problems, rows, columns, 3);
-            HostBatch<Value, core::Interleaved> to(problems, rows, columns, 2);
-            HostBatch<Value, core::Concatenated> back(problems, rows, columns, 3);
-            for (index_t p = 0; p < problems; ++p) {
-                for (index_t i = 0; i < rows; ++i) {
-                    for (index_t j = 0; j < columns; ++j) {
-                        from.view()(p, i, j) = rounded<Value>(
-                            Complex{double(p * 1000 + i * columns + j), double(p - j)});
+            for (Order layout : layouts) {
+                for (Order other : layouts) {
+                    HostBatch<Value> from(problems, rows, columns, layout, 3);
+                    HostBatch<Value> to(problems, rows, columns, other, 2);
+                    HostBatch<Value> back(problems, rows, columns, layout, 3);
+                    for (index_t p = 0; p < problems; ++p) {
+                        for (index_t i = 0; i < rows; ++i) {
+                            for (index_t j = 0; j < columns; ++j) {
+                                from.view()(p, i, j) = rounded<Value>(
+                                    Complex{double(p * 1000 + i * columns + j), double(p - j)});
+                            }
+                        }
                     }
+                    SCOPED_TRACE(::testing::Message()
+                                 << problems << " of " << rows << " x " << columns << ", "
+                                 << int(layout) << " to " << int(other));
+                    this->runner_.run(APERTURE_CALL(change_layout), std::as_const(from).view(),
+                                      to.view());
+                    to.expect_gaps_untouched();
+                    for (index_t p = 0; p < problems; ++p) {
+                        ASSERT_EQ(to.matrix(p), from.matrix(p)) << p;
+                    }
+                    this->runner_.run(APERTURE_CALL(change_layout), std::as_const(to).view(),
+                                      back.view());
+                    EXPECT_TRUE(back.same_bits(from));
                 }
             }
-            this->runner_.change_layout(std::as_const(from).view(), to.view());
-            to.expect_gaps_untouched();
-            for (index_t p = 0; p < problems; ++p) {
-                ASSERT_EQ(to.matrix(p), from.matrix(p)) << rows << " x " << columns << ' ' << p;
-            }
-            this->runner_.change_layout(std::as_const(to).view(), back.view());
-            EXPECT_TRUE(back.same_bits(from)) << rows << " x " << columns << ' ' << problems;
         }
     }
 }
@@ -309,14 +276,17 @@ TYPED_TEST_P(BatchSuite, RefusesWrongShapes) {
     EXPECT_THROW(this->solve(f, a, other_order), core::InvalidArgument);
     EXPECT_THROW(this->solve(f, wide, x), core::InvalidArgument);
     EXPECT_THROW(this->solve(f, big, big_x), core::InvalidArgument);
-    EXPECT_THROW(this->runner_.hermitian_rank_k(1, std::as_const(x).view(), 0, a.view()),
-                 core::InvalidArgument);
-    EXPECT_THROW(this->runner_.hermitian_rank_k(1, std::as_const(a).view(), 0, wide.view()),
+    EXPECT_THROW(
+        this->runner_.run(APERTURE_CALL(hermitian_rank_k), 1, std::as_const(x).view(), 0, a.view()),
+        core::InvalidArgument);
+    EXPECT_THROW(this->runner_.run(APERTURE_CALL(hermitian_rank_k), 1, std::as_const(a).view(), 0,
+                                   wide.view()),
                  core::InvalidArgument);
     auto strided = a.view();
-    std::swap(strided.stride[0], strided.stride[2]);
-    EXPECT_THROW(this->runner_.hermitian_rank_k(1, std::as_const(a).view(), 0, strided),
-                 core::InvalidArgument);
+    strided.stride[2] = 2;
+    EXPECT_THROW(
+        this->runner_.run(APERTURE_CALL(hermitian_rank_k), 1, std::as_const(a).view(), 0, strided),
+        core::InvalidArgument);
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BatchSuite, SolvesTheZoo, SolvesAnyNumberOfRightHandSides,

@@ -10,7 +10,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, BatchSuite, AllCombinations<CpuRunner>);
 namespace {
 
 using Complex64 = std::complex<float>;
-using Batch = HostBatch<Complex64, core::Concatenated>;
+using Batch = HostBatch<Complex64>;
 
 TEST(DenseCpu, BitsDoNotDependOnTheNumberOfThreads) {
     constexpr int n = 18;

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <tuple>
+#include <type_traits>
+
 #include "tests/dense/batch_suite.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/usable_gpu.hpp"
@@ -7,40 +10,32 @@
 namespace aperture::dense::oracle {
 namespace {
 
-using tests::DeviceMirror;
+/// An argument on the GPU, and back.
+template <class Argument>
+struct OnGpu {
+    Argument value;
+    OnGpu(core::Gpu&, Argument argument) : value(argument) {}
+    Argument argument() { return value; }
+    void fetch() {}
+};
+template <class U, int Rank, class Layout>
+struct OnGpu<core::View<U, Rank, core::Host, Layout>> {
+    tests::DeviceMirror<U, Rank, Layout> mirror;
+    OnGpu(core::Gpu& gpu, core::View<U, Rank, core::Host, Layout> host) : mirror(gpu, host) {}
+    auto argument() { return mirror.view(); }
+    void fetch() {
+        if constexpr (!std::is_const_v<U>) mirror.fetch();
+    }
+};
 
 struct GpuRunner : tests::UsableGpu {
     static constexpr bool emulated = false;
 
-    template <class T, class Layout>
-    void solve(Factorisation factorisation, MatrixBatch<const T, core::Host, Layout> a,
-               MatrixBatch<T, core::Host, Layout> x, core::View<int, 1, core::Host> info,
-               core::View<Real<T>, 1, core::Host> pivot_ratio) {
-        DeviceMirror device_a(*gpu, a);
-        DeviceMirror device_x(*gpu, x);
-        DeviceMirror device_info(*gpu, info);
-        DeviceMirror device_ratio(*gpu, pivot_ratio);
-        dense::solve(*gpu, factorisation, device_a.view(), device_x.view(), device_info.view(),
-                     device_ratio.view());
-        device_x.fetch();
-        device_info.fetch();
-        device_ratio.fetch();
-    }
-    template <class T, class Layout>
-    void hermitian_rank_k(Real<T> alpha, MatrixBatch<const T, core::Host, Layout> a, Real<T> beta,
-                          MatrixBatch<T, core::Host, Layout> c) {
-        DeviceMirror device_a(*gpu, a);
-        DeviceMirror device_c(*gpu, c);
-        dense::hermitian_rank_k(*gpu, alpha, device_a.view(), beta, device_c.view());
-        device_c.fetch();
-    }
-    template <class T, class From, class To>
-    void change_layout(MatrixBatch<const T, core::Host, From> from,
-                       MatrixBatch<T, core::Host, To> to) {
-        DeviceMirror device_from(*gpu, from);
-        DeviceMirror device_to(*gpu, to);
-        dense::change_layout(*gpu, device_from.view(), device_to.view());
-        device_to.fetch();
+    template <class... Arguments>
+    void run(auto function, Arguments... arguments) {
+        std::tuple<OnGpu<Arguments>...> there{OnGpu<Arguments>(*gpu, arguments)...};
+        std::apply([&](auto&... some) { function(*gpu, some.argument()...); }, there);
+        std::apply([](auto&... some) { (some.fetch(), ...); }, there);
     }
 };
 

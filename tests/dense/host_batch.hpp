@@ -8,21 +8,25 @@
 #include <array>
 #include <vector>
 
+#include "libdense/batch_checks.hpp"
 #include "tests/dense/oracle.hpp"
 #include "tests/same_bytes.hpp"
 
 namespace aperture::dense::oracle {
 
-/// A batch on the host. The `gap` elements after every row and every matrix (interleaved: after
-/// every row of problems) are not part of it and must not be touched.
-template <Scalar T, class Layout>
+/// The layouts of batches.
+inline constexpr std::array<Order, 3> layouts{Order::columns, Order::problems, Order::rows};
+
+/// A batch on the host. The `gap` elements after every line of its fastest dimension, and after
+/// every matrix or row of lines, are not part of it and must not be touched.
+template <Scalar T>
 class HostBatch {
   public:
-    using View = MatrixBatch<T, core::Host, Layout>;
-    using ConstView = MatrixBatch<const T, core::Host, Layout>;
+    using View = MatrixBatch<T, core::Host>;
+    using ConstView = MatrixBatch<const T, core::Host>;
 
     HostBatch(core::index_t problems, core::index_t rows, core::index_t columns,
-              core::index_t gap = 0);
+              Order layout = Order::columns, core::index_t gap = 0);
     HostBatch(const HostBatch& other) : store_(other.store_), view_(other.view_) {
         view_.data = store_.data();
     }

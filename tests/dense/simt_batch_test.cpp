@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libdense/gpu/change_layout.cuh"
+#include "libdense/gpu/hermitian_rank_k.cuh"
+#include "libdense/gpu/solve.cuh"
 #include "tests/dense/batch_suite.hpp"
 #include "tests/dense/simt_runner.hpp"
 

@@ -16,7 +16,7 @@ namespace {
 
 using core::index_t;
 using C = std::complex<float>;
-using Batch = HostBatch<C, core::Concatenated>;
+using Batch = HostBatch<C>;
 using Runner = SimtRunner<std::integer_sequence<int, 3, 18, 24>>;
 
 /// Well-conditioned problems, each with its own right-hand sides.
@@ -42,9 +42,9 @@ Solution solve(Runner& runner, Factorisation factorisation, const SolveCase& pro
     const index_t problems = problem.a.view().extent[0];
     Solution solution{problem.b, std::vector<int>(std::size_t(problems), -1),
                       std::vector<float>(std::size_t(problems), -1)};
-    runner.solve(factorisation, problem.a.view(), solution.x.view(),
-                 core::View<int, 1>(solution.info.data(), {problems}),
-                 core::View<float, 1>(solution.ratio.data(), {problems}));
+    runner.run(call_solve, factorisation, problem.a.view(), solution.x.view(),
+               core::View<int, 1>(solution.info.data(), {problems}),
+               core::View<float, 1>(solution.ratio.data(), {problems}));
     return solution;
 }
 
@@ -109,16 +109,18 @@ TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
     for (int order : {3, 18, 97}) {
         const SolveCase samples(5, order, 43);
         const auto run = [&](Runner& runner, auto& c, auto& interleaved) {
-            HostBatch<C, core::Interleaved> a(5, order, 43);
+            Batch a(5, order, 43, Order::problems);
             for (index_t p = 0; p < 5; ++p) a.set(p, samples.b.columns(p));
-            runner.hermitian_rank_k(0.5f, std::as_const(a).view(), 0.0f, c.view());
-            runner.change_layout(samples.b.view(), interleaved.view());
+            runner.run(APERTURE_CALL(hermitian_rank_k), 0.5f, std::as_const(a).view(), 0.0f,
+                       c.view());
+            runner.run(APERTURE_CALL(change_layout), samples.b.view(), interleaved.view());
         };
         Runner forward;
-        HostBatch<C, core::Interleaved> c(5, order, order), interleaved(5, 43, order);
+        Batch c(5, order, order, Order::problems);
+        Batch interleaved(5, 43, order, Order::problems);
         run(forward, c, interleaved);
         for_other_lane_orders([&](Runner runner) {
-            HostBatch<C, core::Interleaved> its_c(5, order, order), its(5, 43, order);
+            Batch its_c(5, order, order, Order::problems), its(5, 43, order, Order::problems);
             run(runner, its_c, its);
             EXPECT_TRUE(its_c.same_bits(c)) << "order " << order;
             EXPECT_TRUE(its.same_bits(interleaved)) << "order " << order;
@@ -128,20 +130,20 @@ TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
 
 // Results depend on the problem's index, so a dropped or repeated block is detected.
 TEST(LargeSimt, Batches) {
-    using Float = HostBatch<float, core::Concatenated>;
+    using Float = HostBatch<float>;
     for (index_t problems : {65535, 65536, 65537, 600000}) {
         Float a(problems, 1, 1), x(problems, 1, 1), c(problems, 1, 1);
-        HostBatch<float, core::Interleaved> interleaved(problems, 1, 1);
+        Float interleaved(problems, 1, 1, Order::problems);
         std::vector<int> info(std::size_t(problems), -1);
         for (index_t p = 0; p < problems; ++p) {
             a.view()(p, 0, 0) = p % 1009 == 0 ? -1.0f : 2.0f;
             x.view()(p, 0, 0) = float(p);
         }
         SimtRunner<std::integer_sequence<int, 1>> runner;
-        runner.solve(Factorisation::cholesky, std::as_const(a).view(), x.view(),
-                     core::View<int, 1>(info.data(), {problems}), core::View<float, 1>());
-        runner.hermitian_rank_k(1.0f, std::as_const(x).view(), 0.0f, c.view());
-        runner.change_layout(std::as_const(c).view(), interleaved.view());
+        runner.run(call_solve, Factorisation::cholesky, std::as_const(a).view(), x.view(),
+                   core::View<int, 1>(info.data(), {problems}), core::View<float, 1>());
+        runner.run(APERTURE_CALL(hermitian_rank_k), 1.0f, std::as_const(x).view(), 0.0f, c.view());
+        runner.run(APERTURE_CALL(change_layout), std::as_const(c).view(), interleaved.view());
         for (index_t p = 0; p < problems; ++p) {
             const bool bad = p % 1009 == 0;
             const float expected = bad ? 0 : float(p) / 2;

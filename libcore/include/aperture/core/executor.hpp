@@ -77,6 +77,11 @@ class Gpu {
     /// Bytes of the GPU's memory that no process has allocated.
     std::size_t free_memory() const;
 
+    /// At least `bytes` of device memory, aligned to 256 bytes, for one operation at a time: the
+    /// next one in the executor's stream may overwrite it. It grows only, so that a second call of
+    /// the same size allocates nothing; a call that asks for more waits for the GPU.
+    std::byte* scratch(std::size_t bytes);
+
     /// The stream that work is submitted to. Makes its GPU the calling thread's current device.
     CUstream_st* stream() const;
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.

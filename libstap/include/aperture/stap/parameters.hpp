@@ -5,7 +5,7 @@
 #include <complex>
 
 #include "aperture/core/view.hpp"
-#include "aperture/dense/batch.hpp"
+#include "aperture/dense/batch_factor.hpp"
 #include "aperture/signal/taper.hpp"
 #include "aperture/stap/detector.hpp"
 

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "aperture/dense/batch_orthogonal.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
+#include "libdense/batch_checks.hpp"
+#include "libdense/gpu/lu_in_block.cuh"
+#include "libdense/gpu/qr_in_block.cuh"
+
+namespace aperture::dense {
+namespace detail {
+
+/// The launch of a kernel that gives a block a matrix of m x n, beside `other_bytes` of shared
+/// memory. Where the matrix does not fit in shared memory, the block works in the output, or else
+/// in scratch memory.
+template <class E>
+struct BlockLaunch {
+    BlockWorkspace<E> workspace{MatrixPlace::shared, nullptr};
+    core::LaunchConfig config;
+
+    template <class Executor>
+    BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes,
+                bool has_output)
+        : config(dim3(core::blocks_for(problems, 1)), dim3(threads_for(m * n)),
+                 static_cast<std::size_t>(other_bytes)) {
+        const std::size_t bytes = sizeof(E) * static_cast<std::size_t>(m) *
+                                  static_cast<std::size_t>(shared_row_stride(n));
+        if (config.shared + bytes <= static_cast<std::size_t>(executor.shared_memory_per_block())) {
+            config.shared += bytes;
+        } else if (has_output) {
+            workspace.place = MatrixPlace::output;
+        } else {
+            const index_t blocks =
+                std::min<index_t>(problems, 2 * index_t(executor.multiprocessors()));
+            config.grid = dim3(core::blocks_for(blocks, 1));
+            workspace = {
+                MatrixPlace::scratch,
+                reinterpret_cast<E*>(executor.scratch(bytes * static_cast<std::size_t>(blocks)))};
+        }
+    }
+
+    static unsigned threads_for(int entries) {
+        unsigned threads = 32;
+        while (threads < block_solver_threads && static_cast<int>(threads) * 16 < entries) {
+            threads *= 2;
+        }
+        return threads;
+    }
+};
+
+/// Eliminates the matrices `arguments.a`.
+template <class Executor, class E>
+void eliminate(Executor& executor, LuArguments<E> arguments) {
+    const auto n = static_cast<int>(arguments.a.extent[1]);
+    const index_t problems = arguments.a.extent[0];
+    if (problems == 0) return;
+    const BlockLaunch<E> launch(executor, problems, n, n, index_bytes(n), !arguments.lu.empty());
+    arguments.workspace = launch.workspace;
+    core::launch(executor, lu_in_block<E>, launch.config, arguments);
+}
+
+template <class E>
+LuArguments<E> lu_arguments(KernelView<const E, 3> a, Pivoting pivoting) {
+    LuArguments<E> arguments{};
+    arguments.a = a;
+    arguments.elimination =
+        pivoting == Pivoting::partial ? GeneralElimination::pivoted_lu : GeneralElimination::lu;
+    return arguments;
+}
+
+template <class Executor, class E>
+void substitute(Executor& executor, const SubstituteArguments<E>& arguments) {
+    const auto n = static_cast<int>(arguments.factor.extent[1]);
+    const index_t problems = arguments.factor.extent[0];
+    const index_t sides = arguments.x.extent[1];
+    if (problems == 0 || sides == 0) return;
+    const auto threads =
+        static_cast<unsigned>(std::min<index_t>(sides * core::warp_size, block_solver_threads));
+    core::launch(executor, substitute_in_block<E>,
+                 core::LaunchConfig{dim3(core::blocks_for(problems, 1)), dim3(threads),
+                                    static_cast<std::size_t>(index_bytes(n))},
+                 arguments);
+}
+
+template <class Executor, class E>
+void apply_q(Executor& executor, const ApplyQArguments<E>& arguments) {
+    if (arguments.c.empty()) return;
+    const auto threads = static_cast<unsigned>(
+        std::min<index_t>(arguments.c.extent[1] * core::warp_size, block_solver_threads));
+    core::launch(
+        executor, apply_q_in_block<E>,
+        core::LaunchConfig{dim3(core::blocks_for(arguments.c.extent[0], 1)), dim3(threads)},
+        arguments);
+}
+
+}  // namespace detail
+
+// The functions of batch_factor.hpp and batch_orthogonal.hpp on a GPU or the SIMT executor.
+
+template <class Executor, class T>
+void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Executor::Space> a,
+                            MatrixBatch<T, typename Executor::Space> g,
+                            core::View<int, 1, typename Executor::Space> info) {
+    using E = core::DeviceType<T>;
+    expects_factor("factor_cholesky", a, "g", g, info);
+    const index_t problems = a.extent[0];
+    if (problems == 0) return;
+    const auto n = static_cast<int>(a.extent[1]);
+    const detail::BlockLaunch<E> launch(executor, problems, n, n, 0, true);
+    core::launch(executor, cholesky_in_block<E>, launch.config,
+                 CholeskyArguments<E>{core::kernel_view(a), core::kernel_view(g),
+                                      core::kernel_view(info), launch.workspace});
+}
+
+template <class Executor, class T>
+void launch_substitute_cholesky(Executor& executor,
+                                MatrixBatch<const T, typename Executor::Space> g,
+                                MatrixBatch<T, typename Executor::Space> x) {
+    using E = core::DeviceType<T>;
+    expects_factored("substitute_cholesky", "g", g, x);
+    detail::substitute(
+        executor, SubstituteArguments<E>{core::kernel_view(g), {}, core::kernel_view(x), true});
+}
+
+template <class Executor, class T>
+void launch_factor_lu(Executor& executor, Pivoting pivoting,
+                      MatrixBatch<const T, typename Executor::Space> a,
+                      MatrixBatch<T, typename Executor::Space> lu,
+                      core::View<int, 2, typename Executor::Space> pivots,
+                      core::View<int, 1, typename Executor::Space> info) {
+    using E = core::DeviceType<T>;
+    expects_lu(a, lu, pivoting, pivots, info);
+    LuArguments<E> arguments = detail::lu_arguments<E>(core::kernel_view(a), pivoting);
+    arguments.lu = core::kernel_view(lu);
+    arguments.pivots = core::kernel_view(pivots);
+    arguments.info = core::kernel_view(info);
+    detail::eliminate(executor, arguments);
+}
+
+template <class Executor, class T>
+void launch_substitute_lu(Executor& executor, MatrixBatch<const T, typename Executor::Space> lu,
+                          core::View<const int, 2, typename Executor::Space> pivots,
+                          MatrixBatch<T, typename Executor::Space> x) {
+    using E = core::DeviceType<T>;
+    expects_factored("substitute_lu", "lu", lu, x, pivots);
+    detail::substitute(executor,
+                       SubstituteArguments<E>{core::kernel_view(lu), core::kernel_view(pivots),
+                                              core::kernel_view(x), false});
+}
+
+template <class Executor, class T>
+void launch_solve_lu(Executor& executor, Pivoting pivoting,
+                     MatrixBatch<const T, typename Executor::Space> a,
+                     MatrixBatch<T, typename Executor::Space> x,
+                     core::View<int, 1, typename Executor::Space> info) {
+    using E = core::DeviceType<T>;
+    expects_solvable("solve_lu", a, x, info);
+    LuArguments<E> arguments = detail::lu_arguments<E>(core::kernel_view(a), pivoting);
+    arguments.x = core::kernel_view(x);
+    arguments.info = core::kernel_view(info);
+    detail::eliminate(executor, arguments);
+}
+
+template <class Executor, class T>
+void launch_solve_gauss_jordan(Executor& executor, MatrixBatch<const T, typename Executor::Space> a,
+                               MatrixBatch<T, typename Executor::Space> x,
+                               core::View<int, 1, typename Executor::Space> info) {
+    using E = core::DeviceType<T>;
+    expects_solvable("solve_gauss_jordan", a, x, info);
+    LuArguments<E> arguments{};
+    arguments.a = core::kernel_view(a);
+    arguments.x = core::kernel_view(x);
+    arguments.info = core::kernel_view(info);
+    arguments.elimination = GeneralElimination::gauss_jordan;
+    detail::eliminate(executor, arguments);
+}
+
+template <class Executor, class T>
+void launch_invert(Executor& executor, MatrixBatch<const T, typename Executor::Space> a,
+                   MatrixBatch<T, typename Executor::Space> inverse,
+                   core::View<int, 1, typename Executor::Space> info) {
+    using E = core::DeviceType<T>;
+    expects_factor("invert", a, "inverse", inverse, info);
+    LuArguments<E> arguments = detail::lu_arguments<E>(core::kernel_view(a), Pivoting::partial);
+    arguments.inverse = core::kernel_view(inverse);
+    arguments.info = core::kernel_view(info);
+    detail::eliminate(executor, arguments);
+}
+
+template <class Executor, class T>
+void launch_determinant(Executor& executor, MatrixBatch<const T, typename Executor::Space> a,
+                        core::View<T, 1, typename Executor::Space> result) {
+    using E = core::DeviceType<T>;
+    expects_determinant(a, result);
+    LuArguments<E> arguments = detail::lu_arguments<E>(core::kernel_view(a), Pivoting::partial);
+    arguments.determinant = core::kernel_view(result);
+    detail::eliminate(executor, arguments);
+}
+
+template <class Executor, class T>
+void launch_factor_qr(Executor& executor, MatrixBatch<const T, typename Executor::Space> a,
+                      MatrixBatch<T, typename Executor::Space> qr,
+                      VectorBatch<T, typename Executor::Space> tau) {
+    using E = core::DeviceType<T>;
+    expects_factor_qr(a, qr, tau);
+    if (a.empty()) return;
+    const auto m = static_cast<int>(a.extent[1]);
+    const auto n = static_cast<int>(a.extent[2]);
+    const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), true);
+    QrArguments<E> arguments{};
+    arguments.a = core::kernel_view(a);
+    arguments.qr = core::kernel_view(qr);
+    arguments.tau = core::kernel_view(tau);
+    arguments.workspace = launch.workspace;
+    core::launch(executor, qr_in_block<E>, launch.config, arguments);
+}
+
+template <class Executor, class T>
+void launch_least_squares(Executor& executor, MatrixBatch<const T, typename Executor::Space> a,
+                          MatrixBatch<const T, typename Executor::Space> b,
+                          MatrixBatch<T, typename Executor::Space> x,
+                          core::View<int, 1, typename Executor::Space> info) {
+    using E = core::DeviceType<T>;
+    expects_least_squares(a, b, x, info);
+    if (a.extent[0] == 0) return;
+    const auto m = static_cast<int>(a.extent[1]);
+    const auto n = static_cast<int>(a.extent[2]);
+    const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), false);
+    QrArguments<E> arguments{};
+    arguments.a = core::kernel_view(a);
+    arguments.b = core::kernel_view(b);
+    arguments.x = core::kernel_view(x);
+    arguments.info = core::kernel_view(info);
+    arguments.workspace = launch.workspace;
+    core::launch(executor, qr_in_block<E>, launch.config, arguments);
+}
+
+template <class Executor, class T>
+void launch_apply_q(Executor& executor, bool adjoint,
+                    MatrixBatch<const T, typename Executor::Space> qr,
+                    VectorBatch<const T, typename Executor::Space> tau,
+                    MatrixBatch<T, typename Executor::Space> c) {
+    using E = core::DeviceType<T>;
+    expects_applicable(qr, tau, c);
+    detail::apply_q(executor, ApplyQArguments<E>{core::kernel_view(qr), core::kernel_view(tau),
+                                                 core::kernel_view(c), adjoint, false});
+}
+
+template <class Executor, class T>
+void launch_form_q(Executor& executor, MatrixBatch<const T, typename Executor::Space> qr,
+                   VectorBatch<const T, typename Executor::Space> tau,
+                   MatrixBatch<T, typename Executor::Space> q) {
+    using E = core::DeviceType<T>;
+    expects_formable(qr, tau, q);
+    detail::apply_q(executor, ApplyQArguments<E>{core::kernel_view(qr), core::kernel_view(tau),
+                                                 core::kernel_view(transposed(q)), false, true});
+}
+
+}  // namespace aperture::dense

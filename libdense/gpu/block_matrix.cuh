@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One matrix that all threads of a block work on, in shared memory or in global memory where it
+// does not fit, and vectors that a warp holds in registers. Loops are rolled: any order, one
+// kernel.
+
+#include "libdense/gpu/batch_tile.cuh"
+#include "libdense/gpu/register_solve.cuh"
+
+namespace aperture::dense {
+
+/// The larger of |re| and |im|: compares pivots without overflow.
+APERTURE_HD float magnitude(float a) { return fabsf(a); }
+APERTURE_HD double magnitude(double a) { return fabs(a); }
+template <class R>
+APERTURE_HD R magnitude(core::Complex<R> a) {
+    const R re = magnitude(a.re);
+    const R im = magnitude(a.im);
+    // Also if im is NaN.
+    return re > im ? re : im;
+}
+
+/// 1 / value, without overflow on the way.
+APERTURE_HD float reciprocal(float value) { return 1.0f / value; }
+APERTURE_HD double reciprocal(double value) { return 1.0 / value; }
+template <class R>
+APERTURE_HD core::Complex<R> reciprocal(core::Complex<R> value) {
+    const R scale = R(1) / magnitude(value);
+    const R re = value.re * scale;
+    const R im = value.im * scale;
+    const R factor = scale / (re * re + im * im);
+    return {re * factor, -im * factor};
+}
+
+/// A pivot's reciprocal is that of `up` times the pivot, times `up`: the reciprocal of a subnormal
+/// pivot would overflow.
+template <class T>
+struct PivotReciprocal {
+    RealOf<T> up;
+    T of_scaled;
+
+    __device__ __forceinline__ T times(T value) const { return value * up * of_scaled; }
+};
+
+template <class R>
+inline constexpr R smallest_normal = R(1.17549435082228750797e-38);
+template <>
+inline constexpr double smallest_normal<double> = 2.22507385850720138309e-308;
+
+/// Whether a number is neither zero nor infinite nor NaN.
+template <class R>
+__device__ __forceinline__ bool usable(R value) {
+    const R size = magnitude(value);
+    return size > R(0) && size <= largest_finite<R>;
+}
+template <class R>
+__device__ __forceinline__ bool usable(core::Complex<R> value) {
+    return usable(magnitude(value.re) * R(0.5) + magnitude(value.im) * R(0.5));
+}
+
+/// Validates pivot `k`. Where it is zero or not finite, sets info if it is not set yet, and the
+/// reciprocal is 1.
+template <class T>
+__device__ __forceinline__ PivotReciprocal<T> accept_general_pivot(T pivot, int k, int& info) {
+    using R = RealOf<T>;
+    if (!usable(pivot)) {
+        if (info == 0) info = k + 1;
+        return {R(1), T(R(1))};
+    }
+    const R up = magnitude(pivot) < smallest_normal<R> ? R(1ull << 40) : R(1);
+    return {up, reciprocal(pivot * up)};
+}
+
+/// A matrix of any strides.
+template <class T>
+struct BlockMatrix {
+    T* data;
+    index_t row_stride;
+    index_t column_stride;
+
+    __device__ __forceinline__ BlockMatrix(T* first, index_t by_row, index_t by_column)
+        : data(first), row_stride(by_row), column_stride(by_column) {}
+    /// Of constant elements, from one of mutable ones.
+    template <class U>
+    __device__ __forceinline__ BlockMatrix(const BlockMatrix<U>& other)
+        : data(other.data), row_stride(other.row_stride), column_stride(other.column_stride) {}
+
+    __device__ __forceinline__ T& operator()(int i, int j) const {
+        return data[i * row_stride + j * column_stride];
+    }
+    __device__ __forceinline__ BlockMatrix transposed() const {
+        return {data, column_stride, row_stride};
+    }
+};
+
+/// Elements between rows in shared memory: columns and rows are read without bank conflicts.
+APERTURE_HD constexpr int shared_row_stride(int columns) { return columns | 1; }
+
+/// Matrix `problem` of a batch.
+template <class T>
+__device__ __forceinline__ BlockMatrix<T> matrix_of(const KernelView<T, 3>& batch,
+                                                    index_t problem) {
+    return {batch.data + problem * batch.stride[0], batch.stride[1], batch.stride[2]};
+}
+
+/// Neighbouring threads that share a row of an operation on `columns` columns.
+__device__ __forceinline__ int block_lanes(int columns) {
+    return columns > 16 ? 32 : columns > 8 ? 16 : 8;
+}
+
+/// Calls visit(i, j) for rows [first_row, rows) and columns [first_column, columns): neighbouring
+/// threads get neighbouring columns.
+template <class Visit>
+__device__ __forceinline__ void for_each_entry_of(int first_row, int rows, int first_column,
+                                                  int columns, Visit visit) {
+    const int lanes = block_lanes(columns - first_column);
+    const int lane = core::thread_rank() % lanes;
+    const int step = core::block_threads() / lanes;
+    for (int i = first_row + core::thread_rank() / lanes; i < rows; i += step) {
+        for (int j = first_column + lane; j < columns; j += lanes) visit(i, j);
+    }
+}
+
+/// Copies a matrix; the block must wait before it uses it.
+template <class T>
+__device__ __forceinline__ void copy_matrix(int rows, int columns, BlockMatrix<const T> from,
+                                            BlockMatrix<T> to) {
+    for_each_entry_of(0, rows, 0, columns, [&](int i, int j) { to(i, j) = from(i, j); });
+}
+
+}  // namespace aperture::dense

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libdense/gpu/batch_tile.cuh"
+#include "libdense/gpu/block_matrix.cuh"
+
+namespace aperture::dense {
+
+inline constexpr int vector_threads = 256;
+
+/// Where a thread is in its group of `lanes` neighbouring threads, which share a vector.
+struct GroupPosition {
+    index_t problem;
+    int lane;
+};
+__device__ __forceinline__ GroupPosition group_position(int lanes) {
+    const int groups = core::block_threads() / lanes;
+    return {static_cast<index_t>(blockIdx.x) * groups + core::thread_rank() / lanes,
+            core::thread_rank() % lanes};
+}
+
+/// The sum, or another combination, of a group's values, in all of its lanes. All lanes of the warp
+/// must call.
+template <class V, class Combine = core::Sum>
+__device__ __forceinline__ V group_reduce(int lanes, V value, Combine combine = {}) {
+    APERTURE_NO_UNROLL
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
+        value = combine(value, core::exchange_xor(value, distance));
+    }
+    return value;
+}
+
+/// Operands of `dot_in_groups`.
+template <class T>
+struct DotArguments {
+    KernelView<const T, 2> a;
+    KernelView<const T, 2> c;
+    KernelView<T, 1> result;
+    int lanes;
+};
+
+/// result = a^H c. Thread: every `lanes`-th entry of a vector. Block: 256 threads, 256 / lanes
+/// vectors. Grid: vectors on x. Bytes per problem: 2 n sizeof(T). Flops per problem: 2 n.
+template <class T>
+__global__ void __launch_bounds__(vector_threads) dot_in_groups(DotArguments<T> p) {
+    const GroupPosition at = group_position(p.lanes);
+    T sum[2] = {};
+    if (at.problem < p.a.extent[0]) {
+        const index_t n = p.a.extent[1];
+        index_t i = at.lane;
+        for (; i + p.lanes < n; i += 2 * p.lanes) {
+            APERTURE_UNROLL
+            for (int s = 0; s < 2; ++s) {
+                sum[s] = core::multiply_add_conj(sum[s], p.c(at.problem, i + s * p.lanes),
+                                                 p.a(at.problem, i + s * p.lanes));
+            }
+        }
+        if (i < n) {
+            sum[0] = core::multiply_add_conj(sum[0], p.c(at.problem, i), p.a(at.problem, i));
+        }
+    }
+    const T total = group_reduce(p.lanes, sum[0] + sum[1]);
+    if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = total;
+}
+
+/// Operands of `norm_in_groups`.
+template <class T>
+struct NormArguments {
+    KernelView<const T, 2> a;
+    KernelView<RealOf<T>, 1> result;
+    int lanes;
+};
+
+/// result = ||a||_2. Where squares overflow or vanish, the entries are loaded twice more: for the
+/// largest and, scaled by a power of two, for their squares. Threads as in `dot_in_groups`.
+template <class T>
+__global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T> p) {
+    using R = RealOf<T>;
+    const GroupPosition at = group_position(p.lanes);
+    const index_t n = at.problem < p.a.extent[0] ? p.a.extent[1] : 0;
+    R sum = R(0);
+    for (index_t i = at.lane; i < n; i += p.lanes) sum = core::add_norm(sum, p.a(at.problem, i));
+    sum = group_reduce(p.lanes, sum);
+    R result = sqrt(sum);
+    constexpr R least =
+        smallest_normal<R> * (sizeof(R) == sizeof(float) ? R(1ull << 24) : R(1ull << 53));
+    const bool safe = sum >= least && sum <= largest_finite<R>;
+    R largest = R(0);
+    R infinite = R(0);
+    for (index_t i = at.lane; i < n && !safe; i += p.lanes) {
+        const T entry = p.a(at.problem, i);
+        const auto add_part = [&](R part) {
+            const R size = magnitude(part);
+            largest = core::Maximum()(largest, size);
+            // Infinities and NaN give themselves.
+            if (!(size <= largest_finite<R>)) infinite += size;
+        };
+        add_part(core::real_part(entry));
+        if constexpr (core::is_complex<T>) add_part(entry.im);
+    }
+    largest = group_reduce(p.lanes, largest, core::Maximum());
+    infinite = group_reduce(p.lanes, infinite);
+    const bool finite = infinite == R(0);
+    const int exponent = !safe && finite && largest > R(0) ? ilogb(largest) : 0;
+    R scaled_sum = R(0);
+    for (index_t i = at.lane; i < n && !safe && finite; i += p.lanes) {
+        // In two steps: the factor alone might overflow.
+        T entry = p.a(at.problem, i) * ldexp(R(1), -exponent / 2);
+        entry = entry * ldexp(R(1), -exponent - -exponent / 2);
+        scaled_sum = core::add_norm(scaled_sum, entry);
+    }
+    scaled_sum = group_reduce(p.lanes, scaled_sum);
+    if (!safe) result = finite ? ldexp(sqrt(scaled_sum), exponent) : infinite;
+    if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = result;
+}
+
+/// Operands of `axpy_by_entries`; dimension 1 is the contiguous one.
+template <class T>
+struct AxpyArguments {
+    T alpha;
+    KernelView<const T, 2> x;
+    KernelView<T, 2> y;
+};
+
+/// y = alpha x + y. Thread: an entry of every gridDim.x-th block of 256. Grid: any number of blocks
+/// on x. Bytes per entry: 3 sizeof(T).
+template <class T>
+__global__ void __launch_bounds__(vector_threads) axpy_by_entries(AxpyArguments<T> p) {
+    const index_t entries = p.x.extent[0] * p.x.extent[1];
+    const index_t step = static_cast<index_t>(gridDim.x) * core::block_threads();
+    for (index_t i = static_cast<index_t>(blockIdx.x) * core::block_threads() + core::thread_rank();
+         i < entries; i += step) {
+        const index_t row = i / p.x.extent[1];
+        const index_t column = i - row * p.x.extent[1];
+        T& to = p.y(row, column);
+        to = core::multiply_add(to, p.alpha, p.x(row, column));
+    }
+}
+
+}  // namespace aperture::dense

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A vector in the registers of a warp, and what triangular matrices and reflectors do to it.
+
+#include "libdense/gpu/block_matrix.cuh"
+
+namespace aperture::dense {
+
+/// Entry i is entry[i / 32] of lane i % 32.
+template <class T, int slots>
+struct WarpVector {
+    T entry[slots];
+
+    /// Calls visit(i, entry) for the entries in [first, last) of this lane.
+    template <class Visit>
+    __device__ __forceinline__ void for_each(int first, int last, Visit visit) {
+        APERTURE_UNROLL
+        for (int s = 0; s < slots; ++s) {
+            const int i = s * core::warp_size + core::lane_rank();
+            if (i >= first && i < last) visit(i, entry[s]);
+        }
+    }
+    /// Entry i, in all lanes.
+    __device__ __forceinline__ T at(int i) const {
+        T mine = entry[0];
+        APERTURE_UNROLL
+        for (int s = 1; s < slots; ++s) {
+            if (i / core::warp_size == s) mine = entry[s];
+        }
+        return core::broadcast(mine, i % core::warp_size);
+    }
+};
+
+/// L x = b in place, with a lower triangular matrix below its diagonal; `diagonal(i, entry)`
+/// divides an entry by the diagonal's.
+template <class T, int slots, class Diagonal>
+__device__ __forceinline__ void substitute_lower(int n, BlockMatrix<const T> l, Diagonal diagonal,
+                                                 WarpVector<T, slots>& x) {
+    APERTURE_NO_UNROLL
+    for (int k = 0; k < n; ++k) {
+        x.for_each(k, k + 1, [&](int, T& entry) { entry = diagonal(k, entry); });
+        const T solved = x.at(k);
+        x.for_each(k + 1, n,
+                   [&](int i, T& entry) { entry = core::multiply_add(entry, -l(i, k), solved); });
+    }
+}
+
+/// U x = b in place, with an upper triangular matrix; `of_entry` is applied to U's entries.
+template <class T, int slots, class Diagonal, class OfEntry>
+__device__ __forceinline__ void substitute_upper(int n, BlockMatrix<const T> u, Diagonal diagonal,
+                                                 OfEntry of_entry, WarpVector<T, slots>& x) {
+    APERTURE_NO_UNROLL
+    for (int k = n - 1; k >= 0; --k) {
+        x.for_each(k, k + 1, [&](int, T& entry) { entry = diagonal(k, entry); });
+        const T solved = x.at(k);
+        x.for_each(0, k, [&](int i, T& entry) {
+            entry = core::multiply_add(entry, -of_entry(u(i, k)), solved);
+        });
+    }
+}
+
+/// x -= factor (v^H x) v for the reflector in column k of `qr`, v = (1, v_k+1, ..., v_m-1).
+template <class T, int slots>
+__device__ __forceinline__ void reflect(int m, int k, BlockMatrix<const T> qr, T factor,
+                                        WarpVector<T, slots>& x) {
+    const T one = T(RealOf<T>(1));
+    T sum = T(RealOf<T>(0));
+    x.for_each(k, m, [&](int i, T& entry) {
+        sum = core::multiply_add_conj(sum, entry, i == k ? one : qr(i, k));
+    });
+    sum = core::warp_reduce(sum) * factor;
+    x.for_each(k, m, [&](int i, T& entry) {
+        entry = core::multiply_add(entry, -sum, i == k ? one : qr(i, k));
+    });
+}
+
+}  // namespace aperture::dense

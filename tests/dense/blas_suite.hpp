@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+#include <utility>
+
+#include "aperture/dense/batch_blas.hpp"
+#include "libcore/cpu/simd.hpp"
+#include "tests/dense/batch_runner.hpp"
+
+/// Products of small matrices and vectors on any executor.
+namespace aperture::dense::oracle {
+
+inline constexpr std::array<Op, 3> ops{Op::none, Op::transposed, Op::adjoint};
+
+inline Matrix operated(Op op, const Matrix& a) {
+    if (op == Op::none) return a;
+    return op == Op::transposed ? Matrix(a.transpose()) : Matrix(a.adjoint());
+}
+
+template <class SomeCombination>
+class BlasSuite : public Suite<SomeCombination> {
+  protected:
+    using typename Suite<SomeCombination>::Runner;
+    using typename Suite<SomeCombination>::T;
+    using typename Suite<SomeCombination>::R;
+    using typename Suite<SomeCombination>::Batch;
+    using Suite<SomeCombination>::runner_;
+
+    static T complex_if(double re, double im) { return rounded<T>(Complex(re, im)); }
+
+    /// Expects value = alpha A B + beta C, each entry within the rounding of its terms (Higham
+    /// 2002, section 3.1).
+    static void check_product(T alpha, const Matrix& a, const Matrix& b, T beta, const Matrix& c,
+                              const Matrix& value) {
+        const Complex scale(alpha), old(beta);
+        const Matrix kept = beta == T{0} ? Matrix::Zero(value.rows(), value.cols()) : c;
+        const Matrix exact = scale * (a * b) + old * kept;
+        const Eigen::MatrixXd sizes =
+            std::abs(scale) * (a.cwiseAbs() * b.cwiseAbs()) + std::abs(old) * kept.cwiseAbs();
+        const double terms = 2 * double(a.cols()) + 6;
+        EXPECT_TRUE(((value - exact).array().abs() <= terms * eps<T> * sizes.array()).all());
+    }
+
+    void check_gemm(Op op_a, Op op_b, int rows, int columns, int depth, T alpha, T beta,
+                    Order layout, core::index_t gap) {
+        SCOPED_TRACE(::testing::Message()
+                     << rows << " x " << columns << " x " << depth << ", ops " << int(op_a)
+                     << int(op_b) << ", layout " << int(layout) << ", beta " << beta);
+        const core::index_t problems = core::lanes<R> + 3;
+        const auto batch = [&](Op op, int m, int n, Order its, unsigned seed) {
+            return op == Op::none ? this->random_batch(problems, m, n, its, gap, seed)
+                                  : this->random_batch(problems, n, m, its, gap, seed);
+        };
+        // Operands of one call may differ in layout.
+        const Batch a = batch(op_a, rows, depth, layout, 1);
+        const Batch b = batch(op_b, depth, columns, Order::columns, 2);
+        Batch c = this->random_batch(problems, rows, columns, layout, gap, 3);
+        const Batch old(c);
+        if (beta == T{0}) {
+            for (core::index_t p = 0; p < problems; ++p) {
+                c.set(p, Matrix::Constant(rows, columns, std::nan("")));
+            }
+        }
+        runner_.run(APERTURE_CALL(gemm), op_a, op_b, alpha, a.view(), b.view(), beta, c.view());
+        c.expect_gaps_untouched();
+        for (core::index_t p = 0; p < problems; ++p) {
+            check_product(alpha, operated(op_a, a.matrix(p)), operated(op_b, b.matrix(p)), beta,
+                          old.matrix(p), c.matrix(p));
+        }
+    }
+
+    void check_gemv(Op op, int rows, int columns, T alpha, T beta, Order layout,
+                    core::index_t gap) {
+        // A vector lies by problems or by entries.
+        const Order of_vectors = layout == Order::problems ? layout : Order::columns;
+        SCOPED_TRACE(::testing::Message() << rows << " x " << columns << ", op " << int(op)
+                                          << ", layout " << int(layout) << ", beta " << beta);
+        const core::index_t problems = core::lanes<R> + 3;
+        const Batch a = this->random_batch(problems, rows, columns, layout, gap, 4);
+        const bool turned = op != Op::none;
+        const Batch x =
+            this->random_batch(problems, 1, turned ? rows : columns, Order::columns, gap, 5);
+        Batch y = this->random_batch(problems, 1, turned ? columns : rows, of_vectors, gap, 6);
+        const Batch old(y);
+        runner_.run(APERTURE_CALL(gemv), op, alpha, a.view(), this->vectors(x), beta,
+                    this->vectors(y));
+        y.expect_gaps_untouched();
+        for (core::index_t p = 0; p < problems; ++p) {
+            check_product(alpha, operated(op, a.matrix(p)), x.columns(p), beta, old.columns(p),
+                          y.columns(p));
+        }
+    }
+
+    void check_vectors(core::index_t problems, int entries, Order layout, core::index_t gap) {
+        SCOPED_TRACE(::testing::Message()
+                     << problems << " vectors of " << entries << ", layout " << int(layout));
+        const Batch a = this->random_batch(problems, 1, entries, layout, gap, 7);
+        Batch b = this->random_batch(problems, 1, entries, layout, gap, 8);
+        const Batch old(b);
+        std::vector<T> dots(std::size_t(problems), T(-99));
+        std::vector<R> norms(std::size_t(problems), R(-99));
+        const T alpha = complex_if(-0.75, 0.5);
+        runner_.run(APERTURE_CALL(dot), this->vectors(a), this->vectors(std::as_const(b)),
+                    core::View<T, 1, core::Host>(dots.data(), {problems}));
+        runner_.run(APERTURE_CALL(norm), this->vectors(a),
+                    core::View<R, 1, core::Host>(norms.data(), {problems}));
+        runner_.run(APERTURE_CALL(axpy), alpha, this->vectors(a), this->vectors(b));
+        b.expect_gaps_untouched();
+        for (core::index_t p = 0; p < problems; ++p) {
+            const Matrix x = a.columns(p), y = old.columns(p);
+            const double terms = (2 * double(entries) + 4) * eps<T>;
+            const Complex exact = x.conjugate().cwiseProduct(y).sum();
+            const double sizes = x.cwiseAbs().cwiseProduct(y.cwiseAbs()).sum();
+            EXPECT_LE(std::abs(Complex(dots[std::size_t(p)]) - exact), terms * sizes) << p;
+            EXPECT_LE(std::abs(double(norms[std::size_t(p)]) - x.norm()), terms * x.norm()) << p;
+            const Matrix sum = Complex(alpha) * x + y;
+            EXPECT_LE((b.columns(p) - sum).cwiseAbs().sum(),
+                      8 * eps<T> * (x.cwiseAbs().sum() + y.cwiseAbs().sum()))
+                << p;
+        }
+    }
+};
+
+TYPED_TEST_SUITE_P(BlasSuite);
+
+TYPED_TEST_P(BlasSuite, MultipliesMatrices) {
+    using Value = typename TypeParam::T;
+    const Value one(1), zero(0), some = this->complex_if(-0.5, 0.25);
+    for (Op op_a : ops) {
+        for (Op op_b : ops) {
+            for (Order layout : layouts) {
+                this->check_gemm(op_a, op_b, 5, 7, 3, one, zero, layout, 0);
+                this->check_gemm(op_a, op_b, 17, 4, 9, some, some, layout, 3);
+            }
+        }
+    }
+    for (int n : {1, 2, 4, 8, 16, 31, 32, 33}) {
+        this->check_gemm(Op::none, Op::none, n, n, n, some, one, Order::columns, 0);
+    }
+    this->check_gemm(Op::none, Op::adjoint, 79, 16, 16, one, zero, Order::columns, 0);
+    this->check_gemm(Op::none, Op::none, 3, 2, 0, one, some, Order::columns, 0);
+    if (!TypeParam::Runner::emulated) {
+        for (int n : {48, 64, 128}) {
+            this->check_gemm(Op::none, Op::transposed, n, n, n, one, zero, Order::columns, 0);
+        }
+        this->check_gemm(Op::none, Op::none, 256, 3, 256, one, zero, Order::problems, 0);
+    }
+}
+
+TYPED_TEST_P(BlasSuite, MultipliesVectors) {
+    using Value = typename TypeParam::T;
+    const Value one(1), zero(0), some = this->complex_if(1.5, -1);
+    for (Op op : ops) {
+        for (Order layout : layouts) {
+            this->check_gemv(op, 5, 7, one, zero, layout, 0);
+            this->check_gemv(op, 16, 3, some, some, layout, 3);
+            this->check_gemv(op, 33, 40, some, one, layout, 0);
+        }
+    }
+    if (!TypeParam::Runner::emulated) {
+        this->check_gemv(Op::none, 256, 128, one, zero, Order::columns, 0);
+    }
+}
+
+TYPED_TEST_P(BlasSuite, DotNormAndAxpyOfAnyLength) {
+    for (Order layout : {Order::columns, Order::problems}) {
+        for (int entries : {0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 200}) {
+            this->check_vectors(37, entries, layout, 0);
+            this->check_vectors(5, entries, layout, 3);
+        }
+        this->check_vectors(3, 4096, layout, 0);
+        for (core::index_t problems : {0, 1, 31, 32, 33}) {
+            this->check_vectors(problems, 3, layout, 0);
+        }
+    }
+    if (!TypeParam::Runner::emulated) {
+        for (core::index_t problems : {65535, 65536, 65537, 600000}) {
+            this->check_vectors(problems, 2, Order::columns, 0);
+        }
+    }
+}
+
+TYPED_TEST_P(BlasSuite, NormNeitherOverflowsNorVanishes) {
+    using Number = typename TestFixture::R;
+    using Limits = std::numeric_limits<Number>;
+    const std::vector<Number> sizes{Limits::max() / 8, Limits::min(),      Limits::denorm_min(),
+                                    Number(0),         Limits::infinity(), Limits::quiet_NaN(),
+                                    Number(1)};
+    constexpr int entries = 9;
+    typename TestFixture::Batch a(core::index_t(sizes.size()), 1, entries);
+    for (std::size_t p = 0; p < sizes.size(); ++p) {
+        for (int j = 0; j < entries; ++j) a.view()(core::index_t(p), 0, j) = Number(1);
+        const Number size = sizes[p];
+        if (size == 1) continue;
+        for (int j = 0; j < entries; ++j) {
+            const bool special = !(size <= Limits::max());
+            a.view()(core::index_t(p), 0, j) = special && j != 4 ? Number(1) : size;
+        }
+    }
+    std::vector<Number> norms(sizes.size(), Number(-99));
+    this->runner_.run(
+        APERTURE_CALL(norm), this->vectors(std::as_const(a)),
+        core::View<Number, 1, core::Host>(norms.data(), {core::index_t(norms.size())}));
+    for (std::size_t p = 0; p < sizes.size(); ++p) {
+        if (sizes[p] != sizes[p]) {
+            EXPECT_NE(norms[p], norms[p]);
+        } else if (sizes[p] > Limits::max()) {
+            EXPECT_EQ(norms[p], sizes[p]);
+        } else {
+            EXPECT_NEAR(norms[p] / (sizes[p] == 0 ? Number(1) : sizes[p]), sizes[p] == 0 ? 0 : 3,
+                        8 * eps<Number>)
+                << p;
+        }
+    }
+}
+
+TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
+    using Problems = typename TestFixture::Batch;
+    using Value = typename TypeParam::T;
+    Problems a(4, 3, 2), b(4, 2, 5), c(4, 3, 5), other(5, 2, 5), tall(4, 5, 3), x(4, 1, 2),
+        y(4, 1, 3);
+    Problems big(1, max_rows + 1, 1), one(1, 1, 1), big_c(1, max_rows + 1, 1);
+    const Value unit(1);
+    const auto refuses = [&](auto function, auto... arguments) {
+        EXPECT_THROW(this->runner_.run(function, arguments...), core::InvalidArgument);
+    };
+    const auto in = [](Problems& batch) { return std::as_const(batch).view(); };
+    const auto n = Op::none;
+    refuses(APERTURE_CALL(gemm), n, n, unit, in(a), in(tall), unit, c.view());
+    refuses(APERTURE_CALL(gemm), n, n, unit, in(a), in(other), unit, c.view());
+    refuses(APERTURE_CALL(gemm), n, n, unit, in(a), in(b), unit, tall.view());
+    refuses(APERTURE_CALL(gemm), n, n, unit, in(big), in(one), unit, big_c.view());
+    refuses(APERTURE_CALL(gemv), n, unit, in(a), this->vectors(std::as_const(y)), unit,
+            this->vectors(y));
+    refuses(APERTURE_CALL(axpy), unit, this->vectors(std::as_const(x)), this->vectors(y));
+    std::vector<Value> results(3);
+    refuses(APERTURE_CALL(dot), this->vectors(std::as_const(x)), this->vectors(std::as_const(x)),
+            core::View<Value, 1, core::Host>(results.data(), {3}));
+    auto strided = c.view();
+    strided.stride[2] = 2;
+    refuses(APERTURE_CALL(gemm), n, n, unit, in(a), in(b), unit, strided);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesVectors,
+                            DotNormAndAxpyOfAnyLength, NormNeitherOverflowsNorVanishes,
+                            RefusesWrongShapes);
+
+}  // namespace aperture::dense::oracle
