@@ -19,6 +19,7 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/dense_gpu.hpp"
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -283,6 +284,7 @@ void register_all() {
     add("rank_k/eigen/c64/18", eigen_rank_k<Complex64, 18>);
     add("rank_k/eigen/c64/24", eigen_rank_k<Complex64, 24>);
     each_order(add("change_layout/c64", layout_change<Complex64>));
+    register_dense_gpu();
 }
 
 }  // namespace

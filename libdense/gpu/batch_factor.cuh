@@ -8,6 +8,7 @@
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
+#include "libdense/gpu/columns_launch.cuh"
 #include "libdense/gpu/lu_in_block.cuh"
 #include "libdense/gpu/qr_in_block.cuh"
 
@@ -52,15 +53,82 @@ struct BlockLaunch {
     }
 };
 
+inline const char* name_of(GeneralElimination elimination) {
+    return elimination == GeneralElimination::lu           ? "GeneralElimination::lu"
+           : elimination == GeneralElimination::pivoted_lu ? "GeneralElimination::pivoted_lu"
+                                                           : "GeneralElimination::gauss_jordan";
+}
+
+/// Numbers of right-hand sides that solve_in_columns is compiled for.
+constexpr int columns_sides(index_t sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
+
+template <class Executor, class E>
+bool solve_in_columns(Executor& executor, const LuArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    if (p.x.extent[1] > 16) return false;
+    const int sides = columns_sides(p.x.extent[1]);
+    const int lanes = tuning::columns_lanes<E>(n, n + sides);
+    if (lanes == 0) return false;
+    void (*compiled)(LuArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        const auto find = [&]<int its_sides>() {
+            constexpr int its_lanes = tuning::columns_lanes<E>(order, order + its_sides);
+            if constexpr (its_lanes > 0) {
+                using enum GeneralElimination;
+                compiled =
+                    p.elimination == lu
+                        ? dense::solve_in_columns<E, order, its_sides, its_lanes, lu>
+                    : p.elimination == pivoted_lu
+                        ? dense::solve_in_columns<E, order, its_sides, its_lanes, pivoted_lu>
+                        : dense::solve_in_columns<E, order, its_sides, its_lanes, gauss_jordan>;
+            }
+        };
+        sides == 1 ? find.template operator()<1>() : find.template operator()<4>();
+        if (sides > 4) compiled = nullptr;
+    });
+    return launch_in_columns(
+        executor,
+        core::text("solve_in_columns<", type_name<E>(), ", ", n, ", ", sides, ", ", lanes,
+                   ", aperture::dense::", name_of(p.elimination), ">"),
+        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, sides, n, lanes), p);
+}
+
+template <class Executor, class E>
+bool lu_in_columns(Executor& executor, const LuArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    const int lanes = tuning::columns_lanes<E>(n, n);
+    if (lanes == 0) return false;
+    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
+    const bool invert = !p.inverse.empty();
+    void (*compiled)(LuArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::columns_lanes<E>(order, order);
+        if constexpr (its_lanes > 0) {
+            compiled = invert     ? inverse_in_columns<E, order, its_lanes>
+                       : exchange ? dense::lu_in_columns<E, order, its_lanes, true>
+                                  : dense::lu_in_columns<E, order, its_lanes, false>;
+        }
+    });
+    return launch_in_columns(
+        executor,
+        invert ? core::text("inverse_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ">")
+               : core::text("lu_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ", ",
+                            exchange ? "true" : "false", ">"),
+        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, 0, 0, lanes), p);
+}
+
 /// Eliminates the matrices `arguments.a`.
 template <class Executor, class E>
-void eliminate(Executor& executor, LuArguments<E> arguments) {
+void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     const auto n = static_cast<int>(arguments.a.extent[1]);
     const index_t problems = arguments.a.extent[0];
     if (problems == 0) return;
+    if (arguments.x.empty() ? lu_in_columns(executor, arguments)
+                            : solve_in_columns(executor, arguments)) {
+        return;
+    }
     const BlockLaunch<E> launch(executor, problems, n, n, index_bytes(n), !arguments.lu.empty());
-    arguments.workspace = launch.workspace;
-    core::launch(executor, lu_in_block<E>, launch.config, arguments);
+    core::launch(executor, lu_in_block<E>, launch.config, arguments, launch.workspace);
 }
 
 template <class E>
@@ -70,6 +138,39 @@ LuArguments<E> lu_arguments(KernelView<const E, 3> a, Pivoting pivoting) {
     arguments.elimination =
         pivoting == Pivoting::partial ? GeneralElimination::pivoted_lu : GeneralElimination::lu;
     return arguments;
+}
+
+template <class Executor, class E>
+bool cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    const int lanes = tuning::columns_lanes<E>(n, n);
+    if (lanes == 0) return false;
+    void (*compiled)(CholeskyArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::columns_lanes<E>(order, order);
+        if constexpr (its_lanes > 0) compiled = dense::cholesky_in_columns<E, order, its_lanes>;
+    });
+    return launch_in_columns(
+        executor, core::text("cholesky_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ">"),
+        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, 0, 0, lanes), p);
+}
+
+template <class Executor, class E>
+bool qr_in_columns(Executor& executor, const QrArguments<E>& p) {
+    const auto m = static_cast<int>(p.a.extent[1]);
+    const auto n = static_cast<int>(p.a.extent[2]);
+    const int lanes = tuning::columns_lanes<E>(m, n);
+    if (lanes == 0) return false;
+    void (*compiled)(QrArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::columns_lanes<E>(order, order);
+        if constexpr (its_lanes > 0) {
+            if (m == n) compiled = dense::qr_in_columns<E, order, order, its_lanes>;
+        }
+    });
+    return launch_in_columns(
+        executor, core::text("qr_in_columns<", type_name<E>(), ", ", m, ", ", n, ", ", lanes, ">"),
+        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(m, n, 0, 0, lanes), p);
 }
 
 template <class Executor, class E>
@@ -110,10 +211,11 @@ void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Ex
     const index_t problems = a.extent[0];
     if (problems == 0) return;
     const auto n = static_cast<int>(a.extent[1]);
+    const CholeskyArguments<E> arguments{core::kernel_view(a), core::kernel_view(g),
+                                         core::kernel_view(info)};
+    if (detail::cholesky_in_columns(executor, arguments)) return;
     const detail::BlockLaunch<E> launch(executor, problems, n, n, 0, true);
-    core::launch(executor, cholesky_in_block<E>, launch.config,
-                 CholeskyArguments<E>{core::kernel_view(a), core::kernel_view(g),
-                                      core::kernel_view(info), launch.workspace});
+    core::launch(executor, cholesky_in_block<E>, launch.config, arguments, launch.workspace);
 }
 
 template <class Executor, class T>
@@ -210,13 +312,13 @@ void launch_factor_qr(Executor& executor, MatrixBatch<const T, typename Executor
     if (a.empty()) return;
     const auto m = static_cast<int>(a.extent[1]);
     const auto n = static_cast<int>(a.extent[2]);
-    const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), true);
     QrArguments<E> arguments{};
     arguments.a = core::kernel_view(a);
     arguments.qr = core::kernel_view(qr);
     arguments.tau = core::kernel_view(tau);
-    arguments.workspace = launch.workspace;
-    core::launch(executor, qr_in_block<E>, launch.config, arguments);
+    if (detail::qr_in_columns(executor, arguments)) return;
+    const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), true);
+    core::launch(executor, qr_in_block<E>, launch.config, arguments, launch.workspace);
 }
 
 template <class Executor, class T>
@@ -235,8 +337,7 @@ void launch_least_squares(Executor& executor, MatrixBatch<const T, typename Exec
     arguments.b = core::kernel_view(b);
     arguments.x = core::kernel_view(x);
     arguments.info = core::kernel_view(info);
-    arguments.workspace = launch.workspace;
-    core::launch(executor, qr_in_block<E>, launch.config, arguments);
+    core::launch(executor, qr_in_block<E>, launch.config, arguments, launch.workspace);
 }
 
 template <class Executor, class T>

@@ -47,11 +47,13 @@ __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit
     constexpr int matrix = Tile::rows * Tile::columns;
     const int threads = core::block_threads();
     if (problem_fastest) {
+        APERTURE_UNROLL_BY(4)
         for (int i = core::thread_rank(); i < Tile::problems * matrix; i += threads) {
             const int entry = i / Tile::problems;
             visit(i % Tile::problems, entry / Tile::columns, entry % Tile::columns);
         }
     } else {
+        APERTURE_UNROLL_BY(4)
         for (int i = core::thread_rank(); i < Tile::problems * matrix; i += threads) {
             const int entry = i % matrix;
             visit(i / matrix, entry / Tile::columns, entry % Tile::columns);
@@ -71,9 +73,10 @@ __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T
 }
 
 /// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond.
-template <class Tile, class T>
-__device__ __forceinline__ void load_rows(T* tile, KernelView<T, 3> from, index_t first_problem,
-                                          int valid, int first_row, int valid_rows) {
+template <class Tile, class T, class U>
+__device__ __forceinline__ void load_rows(T* tile, const KernelView<U, 3>& from,
+                                          index_t first_problem, int valid, int first_row,
+                                          int valid_rows) {
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
             problem < valid && row < valid_rows

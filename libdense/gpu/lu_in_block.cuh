@@ -4,24 +4,9 @@
 
 #include "libdense/gpu/block_lu.cuh"
 #include "libdense/gpu/block_workspace.cuh"
+#include "libdense/gpu/factor_arguments.cuh"
 
 namespace aperture::dense {
-
-enum class GeneralElimination { lu, pivoted_lu, gauss_jordan };
-
-/// Operands of `lu_in_block`; all but `a` may be empty.
-template <class T>
-struct LuArguments {
-    KernelView<const T, 3> a;
-    KernelView<T, 3> lu;        ///< receives the factors
-    KernelView<int, 2> pivots;  ///< receives the exchanged rows
-    KernelView<T, 3> x;         ///< [problem][right-hand side][n], solved in place
-    KernelView<T, 3> inverse;   ///< receives A^-1
-    KernelView<T, 1> determinant;
-    KernelView<int, 1> info;
-    GeneralElimination elimination;
-    BlockWorkspace<T> workspace;
-};
 
 /// Eliminates a general matrix and computes what the operands ask for.
 ///
@@ -31,14 +16,15 @@ struct LuArguments {
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per right-hand side.
 template <class T>
-__global__ void __launch_bounds__(block_solver_threads) lu_in_block(LuArguments<T> p) {
+__global__ void __launch_bounds__(block_solver_threads)
+    lu_in_block(LuArguments<T> p, BlockWorkspace<T> workspace) {
     const auto n = static_cast<int>(p.a.extent[1]);
     int* rows = core::shared<int>();
     T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(n));
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<T> a = p.workspace.matrix(tile, p.lu, problem, n, n);
+        const BlockMatrix<T> a = workspace.matrix(tile, p.lu, problem, n, n);
         __syncthreads();
         copy_matrix(n, n, matrix_of(p.a, problem), a);
         __syncthreads();
@@ -47,7 +33,7 @@ __global__ void __launch_bounds__(block_solver_threads) lu_in_block(LuArguments<
                 ? eliminate_in_block(n, a)
                 : factor_lu_in_block(p.elimination == GeneralElimination::pivoted_lu, n, a, rows);
         const BlockMatrix<const T> factors = a;
-        if (!p.lu.empty() && p.workspace.place != MatrixPlace::output) {
+        if (!p.lu.empty() && workspace.place != MatrixPlace::output) {
             copy_matrix(n, n, factors, matrix_of(p.lu, problem));
         }
         if (!p.pivots.empty()) {
@@ -137,29 +123,21 @@ __global__ void __launch_bounds__(block_solver_threads)
     }
 }
 
-/// Operands of `cholesky_in_block`.
-template <class T>
-struct CholeskyArguments {
-    KernelView<const T, 3> a;
-    KernelView<T, 3> g;
-    KernelView<int, 1> info;
-    BlockWorkspace<T> workspace;
-};
-
 /// A = G G^H, right-looking, of the lower triangle.
 ///
 /// Block: one problem after another, as in `lu_in_block`. Grid: any number of blocks on x. Shared:
 /// the matrix [n][n | 1] of T. Bytes per problem: sizeof(T) (n (n + 1) / 2 + n^2). Flops per
 /// problem: n^3 / 3 (times 4 if complex).
 template <class T>
-__global__ void __launch_bounds__(block_solver_threads) cholesky_in_block(CholeskyArguments<T> p) {
+__global__ void __launch_bounds__(block_solver_threads)
+    cholesky_in_block(CholeskyArguments<T> p, BlockWorkspace<T> workspace) {
     using R = RealOf<T>;
     const auto n = static_cast<int>(p.a.extent[1]);
     const int thread = core::thread_rank();
     const int threads = core::block_threads();
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<T> g = p.workspace.matrix(core::shared<T>(), p.g, problem, n, n);
+        const BlockMatrix<T> g = workspace.matrix(core::shared<T>(), p.g, problem, n, n);
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
         for_each_entry_of(0, n, 0, n, [&](int i, int j) { g(i, j) = j <= i ? a(i, j) : T(R(0)); });
@@ -182,7 +160,7 @@ __global__ void __launch_bounds__(block_solver_threads) cholesky_in_block(Choles
             });
             __syncthreads();
         }
-        if (p.workspace.place != MatrixPlace::output) {
+        if (workspace.place != MatrixPlace::output) {
             copy_matrix(n, n, BlockMatrix<const T>(g), matrix_of(p.g, problem));
         }
         if (thread == 0) p.info(problem) = info;

@@ -3,41 +3,11 @@
 #pragma once
 
 #include "libdense/gpu/block_workspace.cuh"
+#include "libdense/gpu/factor_arguments.cuh"
+#include "libdense/gpu/reflector.cuh"
 #include "libdense/gpu/warp_vector.cuh"
 
 namespace aperture::dense {
-
-/// A power of two that brings the largest entry near one where squares would overflow or vanish;
-/// else 1.
-template <class R>
-__device__ __forceinline__ R safe_scale(R largest) {
-    if (!(largest > R(0)) || largest > largest_finite<R>) return R(1);
-    constexpr int range = sizeof(R) == sizeof(float) ? 56 : 504;
-    const int exponent = ilogb(largest);
-    // Sums of squares of the small entries beside the largest must not vanish either.
-    return exponent > range || exponent < -range / 2 ? ldexp(R(1), -exponent) : R(1);
-}
-
-/// H = I - tau v v^H with H^H (alpha, ...) = (beta, 0, ...): entries below alpha times `factor` are
-/// those of v. `below`: the sum of their squares.
-template <class T>
-struct Reflector {
-    RealOf<T> beta;
-    T tau;
-    T factor;
-};
-
-template <class T>
-__device__ __forceinline__ Reflector<T> make_reflector(T alpha, RealOf<T> below) {
-    using R = RealOf<T>;
-    const R re = core::real_part(alpha);
-    const T imaginary = alpha - T(re);
-    if (below == R(0) && imaginary == T(R(0))) return {re, T(R(0)), T(R(1))};
-    const R length = sqrt(core::norm(alpha) + below);
-    const R beta = re > R(0) ? -length : length;
-    const T tau = (T(beta) - alpha) * (R(1) / beta);
-    return {beta, tau, reciprocal(alpha - T(beta))};
-}
 
 /// A = Q R in place, reflectors below R; `tau` [n] and `sums`, one value a warp, in shared memory.
 /// All threads of the block must call, after a barrier; they must wait before they use the factors.
@@ -74,18 +44,6 @@ __device__ void factor_qr_in_block(int m, int n, BlockMatrix<T> a, T* tau, RealO
     }
 }
 
-/// Operands of `qr_in_block`: `qr` and `tau`, or `b`, `x` and `info`; the others are empty.
-template <class T>
-struct QrArguments {
-    KernelView<const T, 3> a;
-    KernelView<T, 3> qr;
-    KernelView<T, 2> tau;
-    KernelView<const T, 3> b;  ///< [problem][right-hand side][m]
-    KernelView<T, 3> x;        ///< [problem][right-hand side][n]
-    KernelView<int, 1> info;
-    BlockWorkspace<T> workspace;
-};
-
 /// Bytes of shared memory before the matrix: tau [n] of T and a sum of each warp.
 template <class T>
 APERTURE_HD constexpr int qr_vector_bytes(int n) {
@@ -100,7 +58,8 @@ APERTURE_HD constexpr int qr_vector_bytes(int n) {
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2 m n^2 - 2/3 n^3, and 4 m n - 2 n^2 + n^2 per right-hand side.
 template <class T>
-__global__ void __launch_bounds__(block_solver_threads) qr_in_block(QrArguments<T> p) {
+__global__ void __launch_bounds__(block_solver_threads)
+    qr_in_block(QrArguments<T> p, BlockWorkspace<T> workspace) {
     using R = RealOf<T>;
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
@@ -112,7 +71,7 @@ __global__ void __launch_bounds__(block_solver_threads) qr_in_block(QrArguments<
     T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + qr_vector_bytes<T>(n) / 16 * 16);
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<T> qr = p.workspace.matrix(tile, p.qr, problem, m, n);
+        const BlockMatrix<T> qr = workspace.matrix(tile, p.qr, problem, m, n);
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
         R largest = R(0);

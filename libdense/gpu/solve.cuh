@@ -5,28 +5,20 @@
 // Selects and launches the kernel of a batched solve by order (tuning.hpp): in the registers of a
 // sub-warp, in those of a block, or in shared memory.
 
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
+#include "libdense/gpu/columns_launch.cuh"
 #include "libdense/gpu/solve_in_block.cuh"
 #include "libdense/gpu/solve_in_registers.cuh"
 #include "libdense/gpu/solve_in_shared.cuh"
 #include "libdense/gpu/tuning.hpp"
 
-#if defined(__CUDACC__)
-#include "libcore/gpu/specialise.hpp"
-#endif
-
 namespace aperture::dense {
-
-/// The kernel files of this library, for the run-time compiler.
-std::span<const core::KernelText> kernel_texts();
 
 namespace detail {
 
@@ -45,12 +37,6 @@ auto compiled_kernel(std::integer_sequence<int, orders...>, int order, int slots
     (compare.template operator()<orders, false>(), ...);
     (compare.template operator()<orders, true>(), ...);
     return found;
-}
-
-template <class E>
-std::string type_name() {
-    const std::string real = std::is_same_v<RealOf<E>, float> ? "float" : "double";
-    return core::is_complex<E> ? "aperture::core::Complex<" + real + ">" : real;
 }
 
 /// The kernel's name expression for NVRTC.

@@ -67,6 +67,23 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
     return {};
 }
 
+/// Largest number of rows of a matrix whose columns are distributed over registers.
+inline constexpr int largest_columns_rows = 32;
+
+/// Threads for a problem of `rows` x `columns` in registers (in_columns.cuh), the fewest with which
+/// the columns and a further one fit; 0 if none do.
+template <class T>
+constexpr int columns_lanes(int rows, int columns) {
+    if (rows < 1 || rows > largest_columns_rows) return 0;
+    constexpr int words = static_cast<int>(sizeof(T)) / 4;
+    for (int lanes = 1; lanes <= 32; lanes *= 2) {
+        const int registers = ((columns + lanes - 1) / lanes + 1) * rows * words;
+        const int most = lanes == 1 ? 80 : rows <= 16 ? 128 : 176;
+        if (registers <= most) return lanes;
+    }
+    return 0;
+}
+
 /// Largest order of the kernel that distributes a problem over a block's registers; larger orders
 /// keep the factor in shared memory.
 inline constexpr int largest_block_order = 64;

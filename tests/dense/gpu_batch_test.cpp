@@ -4,6 +4,9 @@
 #include <type_traits>
 
 #include "tests/dense/batch_suite.hpp"
+#include "tests/dense/blas_suite.hpp"
+#include "tests/dense/factor_suite.hpp"
+#include "tests/dense/orthogonal_suite.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/usable_gpu.hpp"
 
@@ -42,5 +45,8 @@ struct GpuRunner : tests::UsableGpu {
 }  // namespace
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, BatchSuite, AllCombinations<GpuRunner>);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, BlasSuite, AllCombinations<GpuRunner>);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, FactorSuite, AllCombinations<GpuRunner>);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, OrthogonalSuite, AllCombinations<GpuRunner>);
 
 }  // namespace aperture::dense::oracle

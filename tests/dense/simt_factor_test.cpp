@@ -8,6 +8,7 @@
 
 namespace aperture::dense::oracle {
 
+// No orders are compiled ahead: blocks have the problems.
 using OnSimt = HostRunner<core::Simt, true>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, BlasSuite, AllCombinations<OnSimt>);
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, FactorSuite, AllCombinations<OnSimt>);

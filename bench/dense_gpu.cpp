@@ -1,0 +1,349 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/dense_gpu.hpp"
+
+#if APERTURE_CUDA
+#include <algorithm>
+#include <complex>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aperture/dense/batch_blas.hpp"
+#include "aperture/dense/batch_factor.hpp"
+#include "aperture/dense/batch_model.hpp"
+#include "aperture/dense/batch_orthogonal.hpp"
+#include "bench/gpu_ceilings.hpp"
+#include "bench/program.hpp"
+#include "bench/vendor_batches.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::Array;
+using core::Device;
+using core::index_t;
+
+template <class T>
+constexpr const char* type_name() {
+    if constexpr (std::same_as<T, float>) return "f32";
+    if constexpr (std::same_as<T, double>) return "f64";
+    if constexpr (std::same_as<T, std::complex<float>>) return "c64";
+    return "c128";
+}
+
+/// The operands of all functions for one order and type: random matrices that are diagonally
+/// dominant and Hermitian, so that every function works on them.
+template <class T>
+struct Operands {
+    using Layout = core::Strided;
+
+    core::Gpu gpu;
+    index_t n;
+    index_t problems;
+    Array<T, 3, Device> a, b, c;
+    Array<T, 3, Device> sides;
+    Array<T, 2, Device> x, y;
+    Array<T, 1, Device> results;
+    Array<dense::Real<T>, 1, Device> norms;
+    Array<int, 1, Device> info;
+    Array<int, 2, Device> pivots;
+
+    explicit Operands(index_t order)
+        : n(order),
+          problems(smoke ? 33
+                         : std::clamp<index_t>(
+                               (index_t{256} << 20) / (order * order * index_t{sizeof(T)}), 2000,
+                               1 << 21)),
+          a({problems, n, n}),
+          b(a.extent()),
+          c(a.extent()),
+          sides({problems, 1, n}),
+          x({problems, n}),
+          y(x.extent()),
+          results({problems}),
+          norms({problems}),
+          info({problems}),
+          pivots({problems, n}) {
+        std::mt19937 generator(7);
+        std::uniform_real_distribution<float> uniform(-1, 1);
+        // A few different problems, again and again.
+        const index_t different = std::min<index_t>(problems, 61);
+        Array<T, 3> host(a.extent());
+        for (index_t p = 0; p < different; ++p) {
+            for (index_t i = 0; i < n; ++i) {
+                for (index_t j = 0; j <= i; ++j) {
+                    T value = T(uniform(generator));
+                    if constexpr (!std::same_as<T, dense::Real<T>>) {
+                        if (i != j) value += T(0, uniform(generator));
+                        host(p, j, i) = std::conj(value);
+                    } else {
+                        host(p, j, i) = value;
+                    }
+                    host(p, i, j) = value;
+                }
+                host(p, i, i) += dense::Real<T>(2 * n);
+            }
+        }
+        for (index_t p = different; p < problems; ++p) {
+            std::copy_n(&host(p % different, 0, 0), n * n, &host(p, 0, 0));
+        }
+        for (Array<T, 3, Device>* each : {&a, &b, &c}) {
+            core::copy<T, 3, Layout>(gpu, std::as_const(host).view(), each->view());
+        }
+        core::copy<T, 2, Layout>(
+            gpu, core::View<const T, 2, core::Host>(host.data(), {problems, n}), x.view());
+        core::copy<T, 2, Layout>(
+            gpu, core::View<const T, 2, core::Host>(host.data(), {problems, n}), y.view());
+        core::copy<T, 3, Layout>(
+            gpu, core::View<const T, 3, core::Host>(host.data(), {problems, 1, n}), sides.view());
+        gpu.synchronize();
+    }
+
+    core::View<const T, 3, Device> in_a() const { return a.view(); }
+    core::View<const T, 3, Device> in_b() const { return b.view(); }
+    core::View<const T, 2, Device> in_x() const { return x.view(); }
+};
+
+/// Pointers to every matrix of a batch, for the vendor's functions.
+template <class T>
+Array<typename Vendor<T>::Value*, 1, Device> pointers(core::Gpu& gpu, T* first, index_t problems,
+                                                      index_t distance) {
+    using Value = typename Vendor<T>::Value;
+    Array<Value*, 1> host({problems});
+    for (index_t p = 0; p < problems; ++p) {
+        host(p) = reinterpret_cast<Value*>(first + p * distance);
+    }
+    Array<Value*, 1, Device> there({problems});
+    core::copy<Value*, 1, core::Strided>(
+        gpu, core::View<Value* const, 1, core::Host>(host.data(), {problems}), there.view());
+    gpu.synchronize();
+    return there;
+}
+
+/// Percent of the bound: of the fastest copy of the operands, or of the peak of multiply-adds.
+template <class T>
+void report(benchmark::State& state, core::Gpu& gpu, const dense::Work& work, index_t problems,
+            double seconds) {
+    const bool single = std::same_as<dense::Real<T>, float>;
+    const double bytes = work.bytes * double(problems);
+    const double flops = work.flops * double(problems);
+    const double memory = 1e-9 * bytes / gpu_copy_gbs(gpu);
+    const double arithmetic =
+        1e-9 * flops / gpu_peak_gflops(gpu, single ? GpuUnit::fp32 : GpuUnit::fp64);
+    state.counters["problems"] = double(problems);
+    state.counters["GB/s"] = 1e-9 * bytes / seconds;
+    state.counters["GFLOP/s"] = 1e-9 * flops / seconds;
+    state.counters["%copy"] = 100 * memory / seconds;
+    state.counters["%bound"] = 100 * std::max(memory, arithmetic) / seconds;
+}
+
+/// Times call() on operands; `restore`, which is timed too and subtracted, comes before each.
+template <class T, class Call>
+void run(benchmark::State& state, Operands<T>& on, const std::string& name, const dense::Work& work,
+         const Call& call, const std::function<void()>& restore = nullptr) {
+    core::Timeline timeline;
+    const int calls = smoke ? 1 : calls_in_a_row;
+    const double best = measure(state, name, [&] {
+        const double all = seconds_on(on.gpu, timeline, calls, [&](std::size_t) {
+            if (restore) restore();
+            call();
+        });
+        if (!restore) return all;
+        return all - seconds_on(on.gpu, timeline, calls, [&](std::size_t) { restore(); });
+    });
+    report<T>(state, on.gpu, work, on.problems, best);
+}
+
+template <class T>
+void add_order(index_t n) {
+    using dense::BatchOperation;
+    using V = Vendor<T>;
+    using Value = typename V::Value;
+    const std::string of = std::string("/") + type_name<T>() + "/" + std::to_string(n);
+    const auto work = [n](BatchOperation operation) {
+        return dense::work_of(operation, {n, n, operation == BatchOperation::multiply ? n : 1},
+                              dense::element_of<T>);
+    };
+    const auto add = [&](const std::string& name, dense::Work its_work, auto call) {
+        add_measured(
+            "gpu/" + name + of,
+            [n, its_work, call](benchmark::State& state, const std::string& full) {
+                Operands<T> on(n);
+                run<T>(state, on, full, its_work, [&] { call(on); });
+            },
+            0.05);
+    };
+    // What is overwritten is restored.
+    const auto add_in_place = [&](const std::string& name, dense::Work its_work, auto prepare) {
+        add_measured(
+            "gpu/" + name + of,
+            [n, its_work, prepare](benchmark::State& state, const std::string& full) {
+                Operands<T> on(n);
+                const auto call = prepare(on);
+                run<T>(state, on, full, its_work, call, [&] {
+                    cudaMemcpyAsync(on.c.data(), on.a.data(), std::size_t(on.a.size()) * sizeof(T),
+                                    cudaMemcpyDeviceToDevice, on.gpu.stream());
+                });
+            },
+            0.05);
+    };
+    const T one(1), zero(0);
+    add("dot", work(BatchOperation::dot),
+        [](Operands<T>& on) { dense::dot<T>(on.gpu, on.in_x(), on.y.view(), on.results.view()); });
+    add("gemv", work(BatchOperation::multiply_vector), [=](Operands<T>& on) {
+        dense::gemv<T>(on.gpu, dense::Op::none, one, on.in_a(), on.in_x(), zero, on.y.view());
+    });
+    add("gemm", work(BatchOperation::multiply), [=](Operands<T>& on) {
+        dense::gemm<T>(on.gpu, dense::Op::none, dense::Op::none, one, on.in_a(), on.in_b(), zero,
+                       on.c.view());
+    });
+    add("change_layout", {0, 2.0 * double(n * n) * sizeof(T)}, [](Operands<T>& on) {
+        core::View<T, 3, Device> to = on.c.view();
+        to.stride = {1, on.problems * on.n, on.problems};
+        dense::change_layout<T>(on.gpu, on.in_a(), to);
+    });
+    const dense::Work cholesky = work(BatchOperation::cholesky);
+    add("cholesky", {cholesky.flops, 1.5 * double(n * n) * sizeof(T)}, [](Operands<T>& on) {
+        dense::factor_cholesky<T>(on.gpu, on.in_a(), on.c.view(), on.info.view());
+    });
+    const dense::Work lu = work(BatchOperation::lu);
+    for (const auto pivoting : {dense::Pivoting::none, dense::Pivoting::partial}) {
+        add(pivoting == dense::Pivoting::none ? "lu" : "pivoted_lu", lu, [=](Operands<T>& on) {
+            dense::factor_lu<T>(on.gpu, pivoting, on.in_a(), on.c.view(), on.pivots.view(),
+                                on.info.view());
+        });
+    }
+    add("solve", work(BatchOperation::gauss_jordan), [](Operands<T>& on) {
+        dense::solve_lu<T>(on.gpu, dense::Pivoting::partial, on.in_a(), on.sides.view(),
+                           on.info.view());
+    });
+    add("gauss_jordan", work(BatchOperation::gauss_jordan), [](Operands<T>& on) {
+        dense::solve_gauss_jordan<T>(on.gpu, on.in_a(), on.sides.view(), on.info.view());
+    });
+    add("solve_positive", work(BatchOperation::solve), [](Operands<T>& on) {
+        dense::solve<T>(on.gpu, dense::Factorisation::cholesky, on.in_a(), on.sides.view(),
+                        on.info.view(), {});
+    });
+    add("inverse", work(BatchOperation::invert),
+        [](Operands<T>& on) { dense::invert<T>(on.gpu, on.in_a(), on.c.view(), on.info.view()); });
+    add("qr", work(BatchOperation::qr),
+        [](Operands<T>& on) { dense::factor_qr<T>(on.gpu, on.in_a(), on.c.view(), on.y.view()); });
+
+    const auto value = [](T number) { return *reinterpret_cast<Value*>(&number); };
+    const auto cublas = [](Operands<T>& on) {
+        static thread_local cublasHandle_t handle = [] {
+            cublasHandle_t created = nullptr;
+            cublasCreate(&created);
+            return created;
+        }();
+        cublasSetStream(handle, on.gpu.stream());
+        return handle;
+    };
+    const auto at = [](auto& array) { return reinterpret_cast<Value*>(array.data()); };
+    add("cublas_gemm", work(BatchOperation::multiply), [=](Operands<T>& on) {
+        const Value alpha = value(one), beta = value(zero);
+        const auto order = static_cast<int>(on.n);
+        V::gemm(cublas(on), CUBLAS_OP_N, CUBLAS_OP_N, order, order, order, &alpha, at(on.b), order,
+                on.n * on.n, at(on.a), order, on.n * on.n, &beta, at(on.c), order, on.n * on.n,
+                static_cast<int>(on.problems));
+    });
+    add("cublas_gemv", work(BatchOperation::multiply_vector), [=](Operands<T>& on) {
+        const Value alpha = value(one), beta = value(zero);
+        const auto order = static_cast<int>(on.n);
+        V::gemv(cublas(on), CUBLAS_OP_T, order, order, &alpha, at(on.a), order, on.n * on.n,
+                at(on.x), 1, on.n, &beta, at(on.y), 1, on.n, static_cast<int>(on.problems));
+    });
+    add_in_place("cublas_pivoted_lu", lu, [=](Operands<T>& on) {
+        auto matrices = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
+        return [&on, matrices, cublas] {
+            const auto order = static_cast<int>(on.n);
+            V::getrf(cublas(on), order, matrices->data(), order, on.pivots.data(), on.info.data(),
+                     static_cast<int>(on.problems));
+        };
+    });
+    add_in_place("cublas_solve", work(BatchOperation::gauss_jordan), [=](Operands<T>& on) {
+        auto matrices = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
+        auto vectors = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.sides.data(), on.problems, on.n));
+        return [&on, matrices, vectors, cublas] {
+            const auto order = static_cast<int>(on.n);
+            const auto problems = static_cast<int>(on.problems);
+            V::getrf(cublas(on), order, matrices->data(), order, on.pivots.data(), on.info.data(),
+                     problems);
+            int info = 0;
+            V::getrs(cublas(on), CUBLAS_OP_N, order, 1, matrices->data(), order, on.pivots.data(),
+                     vectors->data(), order, &info, problems);
+        };
+    });
+    add_in_place("cublas_inverse", work(BatchOperation::invert), [=](Operands<T>& on) {
+        auto matrices = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
+        auto inverses = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.b.data(), on.problems, on.n * on.n));
+        return [&on, matrices, inverses, cublas] {
+            const auto order = static_cast<int>(on.n);
+            const auto problems = static_cast<int>(on.problems);
+            V::getrf(cublas(on), order, matrices->data(), order, on.pivots.data(), on.info.data(),
+                     problems);
+            V::getri(cublas(on), order, matrices->data(), order, on.pivots.data(), inverses->data(),
+                     order, on.info.data(), problems);
+        };
+    });
+    add_in_place("cublas_qr", work(BatchOperation::qr), [=](Operands<T>& on) {
+        auto matrices = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
+        auto factors = std::make_shared<Array<Value*, 1, Device>>(
+            pointers(on.gpu, on.y.data(), on.problems, on.n));
+        return [&on, matrices, factors, cublas] {
+            const auto order = static_cast<int>(on.n);
+            int info = 0;
+            V::geqrf(cublas(on), order, order, matrices->data(), order, factors->data(), &info,
+                     static_cast<int>(on.problems));
+        };
+    });
+    add_in_place("cusolver_cholesky", {cholesky.flops, 1.5 * double(n * n) * sizeof(T)},
+                 [=](Operands<T>& on) {
+                     static thread_local cusolverDnHandle_t handle = [] {
+                         cusolverDnHandle_t created = nullptr;
+                         cusolverDnCreate(&created);
+                         return created;
+                     }();
+                     cusolverDnSetStream(handle, on.gpu.stream());
+                     auto matrices = std::make_shared<Array<Value*, 1, Device>>(
+                         pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
+                     return [&on, matrices] {
+                         const auto order = static_cast<int>(on.n);
+                         V::potrf(handle, CUBLAS_FILL_MODE_UPPER, order, matrices->data(), order,
+                                  on.info.data(), static_cast<int>(on.problems));
+                     };
+                 });
+}
+
+}  // namespace
+
+void register_dense_gpu() {
+    if (!core::gpu_status().usable) return;
+    for (const index_t n :
+         smoke ? std::vector<index_t>{3, 8} : std::vector<index_t>{4, 8, 16, 32, 64, 128}) {
+        add_order<float>(n);
+        add_order<double>(n);
+        add_order<std::complex<float>>(n);
+    }
+}
+
+}  // namespace aperture::bench
+
+#else
+
+namespace aperture::bench {
+void register_dense_gpu() {}
+}  // namespace aperture::bench
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which orders the kernels of in_columns.cuh take, and their launch: compiled when an order is
+// first used, or ahead.
+
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "libcore/gpu/compile_kernel.hpp"
+#include "libcore/gpu/launch.cuh"
+#include "libdense/gpu/in_columns.cuh"
+#include "libdense/gpu/tuning.hpp"
+
+#if defined(__CUDACC__)
+#include "libcore/gpu/specialise.hpp"
+#endif
+
+namespace aperture::dense {
+
+/// The kernel files of this library, for the run-time compiler.
+std::span<const core::KernelText> kernel_texts();
+
+namespace detail {
+
+template <class E>
+std::string type_name() {
+    const std::string real = std::is_same_v<RealOf<E>, float> ? "float" : "double";
+    return core::is_complex<E> ? "aperture::core::Complex<" + real + ">" : real;
+}
+
+/// The orders that an executor has kernels for without a run-time compiler.
+template <class Executor>
+struct CompiledOrders {
+    using type = std::integer_sequence<int>;
+};
+template <class Executor>
+requires requires { typename Executor::Orders; }
+struct CompiledOrders<Executor> {
+    using type = typename Executor::Orders;
+};
+
+/// Calls found(order as a constant) if the order is among them.
+template <int... orders, class Found>
+void if_compiled(std::integer_sequence<int, orders...>, int order, const Found& found) {
+    (void)order;
+    (void)found;
+    (void)(... || (orders == order && (found(std::integral_constant<int, orders>{}), true)));
+}
+
+/// Launches a kernel of in_columns.cuh on a batch, if there is one. `expression` names it in
+/// namespace aperture::dense; `compiled` is the kernel if it is compiled with the program.
+template <class Arguments, class Executor>
+bool launch_in_columns(Executor& executor, const std::string& expression,
+                       [[maybe_unused]] void (*compiled)(Arguments), index_t problems, int lanes,
+                       int shared_bytes, const Arguments& arguments) {
+    const core::LaunchConfig config{dim3(core::blocks_for(problems, columns_threads / lanes)),
+                                    dim3(columns_threads), static_cast<std::size_t>(shared_bytes)};
+    if (compiled != nullptr) {
+        core::launch(executor, compiled, config, arguments);
+        return true;
+    }
+#if defined(__CUDACC__)
+    const auto kernel = core::specialise<void(Arguments)>(
+        executor, {"libdense/gpu/in_columns.cuh", {core::kernel_texts(), kernel_texts()}},
+        "aperture::dense::" + expression);
+    if (kernel) core::launch(executor, kernel, config, arguments);
+    return static_cast<bool>(kernel);
+#else
+    (void)expression;
+    return false;
+#endif
+}
+
+}  // namespace detail
+}  // namespace aperture::dense

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libdense/gpu/batch_tile.cuh"
+
+namespace aperture::dense {
+
+enum class GeneralElimination { lu, pivoted_lu, gauss_jordan };
+
+/// Operands of the kernels that eliminate a general matrix; all but `a` may be empty.
+template <class T>
+struct LuArguments {
+    KernelView<const T, 3> a;
+    KernelView<T, 3> lu;        ///< receives the factors
+    KernelView<int, 2> pivots;  ///< receives the exchanged rows
+    KernelView<T, 3> x;         ///< [problem][right-hand side][n], solved in place
+    KernelView<T, 3> inverse;   ///< receives A^-1
+    KernelView<T, 1> determinant;
+    KernelView<int, 1> info;
+    GeneralElimination elimination;
+};
+
+/// Operands of the kernels that factor A = G G^H.
+template <class T>
+struct CholeskyArguments {
+    KernelView<const T, 3> a;
+    KernelView<T, 3> g;
+    KernelView<int, 1> info;
+};
+
+/// Operands of the kernels that factor A = Q R: `qr` and `tau`, or `b`, `x` and `info`; the others
+/// are empty.
+template <class T>
+struct QrArguments {
+    KernelView<const T, 3> a;
+    KernelView<T, 3> qr;
+    KernelView<T, 2> tau;
+    KernelView<const T, 3> b;  ///< [problem][right-hand side][m]
+    KernelView<T, 3> x;        ///< [problem][right-hand side][n]
+    KernelView<int, 1> info;
+};
+
+}  // namespace aperture::dense
