@@ -34,7 +34,9 @@ std::uint64_t hash(std::string_view bytes, std::uint64_t state = 0xcbf29ce484222
 }
 
 std::vector<std::string> compiler_options(int compute_capability) {
-    return {text("--gpu-architecture=sm_", compute_capability), "--std=c++20", "-DNDEBUG"};
+    // Generic lambdas of kernels count as host functions otherwise.
+    return {text("--gpu-architecture=sm_", compute_capability), "--std=c++20", "-DNDEBUG",
+            "--device-as-default-execution-space"};
 }
 
 std::string_view variable(const char* name) {

@@ -32,6 +32,10 @@ std::string type_name() {
     return core::is_complex<E> ? "aperture::core::Complex<" + real + ">" : real;
 }
 
+inline core::KernelSource columns_source() {
+    return {"libdense/gpu/in_columns.cuh", {core::kernel_texts(), kernel_texts()}};
+}
+
 /// The orders that an executor has kernels for without a run-time compiler.
 template <class Executor>
 struct CompiledOrders {
@@ -64,9 +68,8 @@ bool launch_in_columns(Executor& executor, const std::string& expression,
         return true;
     }
 #if defined(__CUDACC__)
-    const auto kernel = core::specialise<void(Arguments)>(
-        executor, {"libdense/gpu/in_columns.cuh", {core::kernel_texts(), kernel_texts()}},
-        "aperture::dense::" + expression);
+    const auto kernel = core::specialise<void(Arguments)>(executor, columns_source(),
+                                                          "aperture::dense::" + expression);
     if (kernel) core::launch(executor, kernel, config, arguments);
     return static_cast<bool>(kernel);
 #else

@@ -111,20 +111,21 @@ __device__ __forceinline__ void eliminate_general(T (&columns)[slots][order], in
     }
 }
 
-/// P A = L U in place; `rows` [order] gets the exchanged rows, the same in all lanes.
-template <bool exchange, int lanes, int slots, int order, class T>
+/// P A = L U in place; calls record(k, row) for the exchanged rows, with the same in all lanes.
+template <bool exchange, int lanes, int slots, int order, class T, class Record>
 __device__ __forceinline__ void factor_lu_in_columns(T (&columns)[slots][order], int lane,
-                                                     int& info, int (&rows)[order]) {
+                                                     int& info, Record record) {
     const T zero = T(RealOf<T>(0));
     APERTURE_UNROLL
     for (int k = 0; k < order; ++k) {
         const int slot_of_k = k / lanes;
         const int owner = k % lanes;
-        rows[k] = k;
+        int row_of_pivot = k;
         if (exchange) {
-            rows[k] = find_pivot_row<lanes>(columns, k);
-            exchange_rows(columns, 0, k, rows[k]);
+            row_of_pivot = find_pivot_row<lanes>(columns, k);
+            exchange_rows(columns, 0, k, row_of_pivot);
         }
+        record(k, row_of_pivot);
         const T pivot = core::broadcast<lanes>(columns[slot_of_k][k], owner);
         const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot, k, info);
         T pivot_row[slots] = {};
@@ -194,11 +195,11 @@ __device__ __forceinline__ int exchanged_column(const int (&rows)[order], int co
 }
 
 /// A = Q R in place, of rows x columns: R in the upper triangle, reflectors below; column k's
-/// factor tau is returned in `tau` [columns], the same in all lanes. Columns from `factored` on are
+/// factor tau is passed to record(k, tau), the same in all lanes. Columns from `factored` on are
 /// only multiplied by Q^H.
-template <int lanes, int factored, int slots, int rows, class T>
+template <int lanes, int factored, int slots, int rows, class T, class Record>
 __device__ __forceinline__ void factor_qr_in_columns(T (&columns)[slots][rows], int lane,
-                                                     T (&tau)[factored > 0 ? factored : 1]) {
+                                                     Record record) {
     using R = RealOf<T>;
     APERTURE_UNROLL
     for (int k = 0; k < factored; ++k) {
@@ -212,7 +213,7 @@ __device__ __forceinline__ void factor_qr_in_columns(T (&columns)[slots][rows], 
         below = core::broadcast<lanes>(below, owner);
         const Reflector<T> reflector =
             make_reflector(core::broadcast<lanes>(columns[slot_of_k][k], owner), below);
-        tau[k] = reflector.tau;
+        record(k, reflector.tau);
         const T factor = core::conj(reflector.tau);
         T v[rows];
         T sum[slots];

@@ -152,27 +152,26 @@ __global__ void __launch_bounds__(columns_threads) lu_in_columns(LuArguments<T> 
     });
     __syncthreads();
     int info = 0;
-    int rows[order];
-    factor_lu_in_columns<exchange, lanes>(columns, at.lane, info, rows);
+    const bool reports = at.exists() && at.lane == 0;
+    bool odd = false;
+    factor_lu_in_columns<exchange, lanes>(columns, at.lane, info, [&](int k, int row) {
+        odd = odd != (row != k);
+        if (reports && !p.pivots.empty()) p.pivots(at.problem(), k) = row;
+    });
     if (!p.determinant.empty()) {
-        T product = T(RealOf<T>(1));
+        T product = T(RealOf<T>(odd ? -1 : 1));
         APERTURE_UNROLL
         for (int k = 0; k < order; ++k) {
             product = product * core::broadcast<lanes>(columns[k / lanes][k], k % lanes);
-            if (rows[k] != k) product = -product;
         }
-        if (at.exists() && at.lane == 0) p.determinant(at.problem()) = product;
+        if (reports) p.determinant(at.problem()) = product;
     }
     if (!p.lu.empty()) {
         matrix.store(p.lu, at, [&](auto store) {
             for_each_column_entry<lanes, order>(columns, at.lane, store);
         });
     }
-    if (!at.exists() || at.lane != 0) return;
-    if (!p.info.empty()) p.info(at.problem()) = info;
-    if (p.pivots.empty()) return;
-    APERTURE_UNROLL
-    for (int k = 0; k < order; ++k) p.pivots(at.problem(), k) = rows[k];
+    if (reports && !p.info.empty()) p.info(at.problem()) = info;
 }
 
 /// A^-1, with partial pivoting.
@@ -293,16 +292,14 @@ __global__ void __launch_bounds__(columns_threads) qr_in_columns(QrArguments<T> 
     });
     __syncthreads();
     const R back = R(1) / scale_columns<lanes>(columns);
-    T tau[order];
-    factor_qr_in_columns<lanes, order>(columns, at.lane, tau);
+    factor_qr_in_columns<lanes, order>(columns, at.lane, [&](int k, T tau) {
+        if (at.exists() && at.lane == 0) p.tau(at.problem(), k) = tau;
+    });
     matrix.store(p.qr, at, [&](auto store) {
         for_each_column_entry<lanes, order>(columns, at.lane, [&](int row, int column, T value) {
             store(row, column, row <= column ? value * back : value);
         });
     });
-    if (!at.exists() || at.lane != 0) return;
-    APERTURE_UNROLL
-    for (int k = 0; k < order; ++k) p.tau(at.problem(), k) = tau[k];
 }
 
 }  // namespace aperture::dense

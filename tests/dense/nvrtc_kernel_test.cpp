@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Register-resident solves are compiled at run time, so that the build's report on spills does not
+// Register-resident kernels are compiled at run time, so that the build's report on spills does not
 // list them. The run-time compiler needs no GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "libdense/gpu/batch_factor.cuh"
 #include "libdense/gpu/solve.cuh"
 
 namespace aperture::dense {
@@ -30,7 +31,7 @@ std::string resources(const core::KernelSource& source, const std::string& expre
               NVRTC_SUCCESS);
     EXPECT_EQ(nvrtcAddNameExpression(program, expression.c_str()), NVRTC_SUCCESS);
     constexpr std::array options{"--gpu-architecture=sm_90", "--std=c++20", "-DNDEBUG",
-                                 "--ptxas-options=-v"};
+                                 "--device-as-default-execution-space", "--ptxas-options=-v"};
     EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
               NVRTC_SUCCESS);
     std::size_t size = 0;
@@ -57,6 +58,27 @@ TYPED_TEST(RegisterSolves, KeepTheirMatricesInRegisters) {
             EXPECT_THAT(resources(detail::register_solve_source(), name),
                         testing::ContainsRegex(" 0 bytes stack frame, 0 bytes spill"))
                 << name;
+        }
+    }
+}
+
+TYPED_TEST(RegisterSolves, KeepTheColumnsOfGeneralMatricesInRegisters) {
+    using E = TypeParam;
+    for (const int order : {8, 16, 32}) {
+        const std::string type = detail::type_name<E>();
+        const int lanes = tuning::columns_lanes<E>(order, order);
+        const int lanes_of_solve = tuning::columns_lanes<E>(order, order + 1);
+        if (lanes == 0 || lanes_of_solve == 0) continue;
+        for (const std::string& kernel :
+             {core::text("lu_in_columns<", type, ", ", order, ", ", lanes, ", true>"),
+              core::text("inverse_in_columns<", type, ", ", order, ", ", lanes, ">"),
+              core::text("cholesky_in_columns<", type, ", ", order, ", ", lanes, ">"),
+              core::text("qr_in_columns<", type, ", ", order, ", ", order, ", ", lanes, ">"),
+              core::text("solve_in_columns<", type, ", ", order, ", 1, ", lanes_of_solve,
+                         ", aperture::dense::GeneralElimination::pivoted_lu>")}) {
+            EXPECT_THAT(resources(detail::columns_source(), "aperture::dense::" + kernel),
+                        testing::ContainsRegex(" 0 bytes stack frame, 0 bytes spill"))
+                << kernel;
         }
     }
 }
