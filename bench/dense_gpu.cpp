@@ -15,6 +15,7 @@
 
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
+#include "aperture/dense/batch_mapping.hpp"
 #include "aperture/dense/batch_model.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
 #include "bench/gpu_ceilings.hpp"
@@ -192,6 +193,18 @@ void add_order(index_t n) {
             },
             0.05);
     };
+    // The same by every mapping, in place of the one that the library chooses.
+    const auto add_mappings = [&](const std::string& name, dense::Work its_work, auto call) {
+        add(name, its_work, call);
+        for (const auto& [mapping, its_name] : {std::pair{dense::Mapping::columns, "@columns"},
+                                                {dense::Mapping::rows, "@rows"},
+                                                {dense::Mapping::block, "@block"}}) {
+            add(name + its_name, its_work, [call, its = mapping](Operands<T>& on) {
+                const dense::ForcedMapping forced(its);
+                call(on);
+            });
+        }
+    };
     const T one(1), zero(0);
     add("dot", work(BatchOperation::dot),
         [](Operands<T>& on) { dense::dot<T>(on.gpu, on.in_x(), on.y.view(), on.results.view()); });
@@ -208,31 +221,35 @@ void add_order(index_t n) {
         dense::change_layout<T>(on.gpu, on.in_a(), to);
     });
     const dense::Work cholesky = work(BatchOperation::cholesky);
-    add("cholesky", {cholesky.flops, 1.5 * double(n * n) * sizeof(T)}, [](Operands<T>& on) {
-        dense::factor_cholesky<T>(on.gpu, on.in_a(), on.c.view(), on.info.view());
-    });
+    add_mappings("cholesky", {cholesky.flops, 1.5 * double(n * n) * sizeof(T)},
+                 [](Operands<T>& on) {
+                     dense::factor_cholesky<T>(on.gpu, on.in_a(), on.c.view(), on.info.view());
+                 });
     const dense::Work lu = work(BatchOperation::lu);
     for (const auto pivoting : {dense::Pivoting::none, dense::Pivoting::partial}) {
-        add(pivoting == dense::Pivoting::none ? "lu" : "pivoted_lu", lu, [=](Operands<T>& on) {
-            dense::factor_lu<T>(on.gpu, pivoting, on.in_a(), on.c.view(), on.pivots.view(),
-                                on.info.view());
-        });
+        add_mappings(pivoting == dense::Pivoting::none ? "lu" : "pivoted_lu", lu,
+                     [=](Operands<T>& on) {
+                         dense::factor_lu<T>(on.gpu, pivoting, on.in_a(), on.c.view(),
+                                             on.pivots.view(), on.info.view());
+                     });
     }
-    add("solve", work(BatchOperation::gauss_jordan), [](Operands<T>& on) {
+    add_mappings("solve", work(BatchOperation::gauss_jordan), [](Operands<T>& on) {
         dense::solve_lu<T>(on.gpu, dense::Pivoting::partial, on.in_a(), on.sides.view(),
                            on.info.view());
     });
-    add("gauss_jordan", work(BatchOperation::gauss_jordan), [](Operands<T>& on) {
+    add_mappings("gauss_jordan", work(BatchOperation::gauss_jordan), [](Operands<T>& on) {
         dense::solve_gauss_jordan<T>(on.gpu, on.in_a(), on.sides.view(), on.info.view());
     });
     add("solve_positive", work(BatchOperation::solve), [](Operands<T>& on) {
         dense::solve<T>(on.gpu, dense::Factorisation::cholesky, on.in_a(), on.sides.view(),
                         on.info.view(), {});
     });
-    add("inverse", work(BatchOperation::invert),
-        [](Operands<T>& on) { dense::invert<T>(on.gpu, on.in_a(), on.c.view(), on.info.view()); });
-    add("qr", work(BatchOperation::qr),
-        [](Operands<T>& on) { dense::factor_qr<T>(on.gpu, on.in_a(), on.c.view(), on.y.view()); });
+    add_mappings("inverse", work(BatchOperation::invert), [](Operands<T>& on) {
+        dense::invert<T>(on.gpu, on.in_a(), on.c.view(), on.info.view());
+    });
+    add_mappings("qr", work(BatchOperation::qr), [](Operands<T>& on) {
+        dense::factor_qr<T>(on.gpu, on.in_a(), on.c.view(), on.y.view());
+    });
 
     const auto value = [](T number) { return *reinterpret_cast<Value*>(&number); };
     const auto cublas = [](Operands<T>& on) {

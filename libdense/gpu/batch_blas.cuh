@@ -21,9 +21,10 @@ namespace detail {
 template <class T, class Space>
 int lanes_of(const VectorBatch<const T, Space>& batch) {
     if (order_of(as_rows(batch)) == Order::problems) return 1;
-    int lanes = 1;
-    while (lanes < core::warp_size && 2 * lanes < batch.extent[1]) lanes *= 2;
-    return lanes;
+    // Eight lanes load whole sectors; more than eight entries a lane would keep few warps busy.
+    const index_t n = batch.extent[1];
+    if (n <= 64) return n <= 2 ? 1 : n <= 4 ? 4 : 8;
+    return n <= 128 ? 16 : core::warp_size;
 }
 
 /// op(A) with its rows (`lines` = 1) or columns (2) as the middle dimension.
@@ -47,12 +48,16 @@ PanelOrder panel_order(const KernelView<E, 3>& operand, int problems, int lines,
     std::sort(by_stride.begin(), by_stride.end(),
               [&](int a, int b) { return distance(a) < distance(b); });
     const std::array<int, 3> extents{problems, lines, depth};
-    for (int d = 0; d < 3; ++d) order.dimension[d] = by_stride[static_cast<std::size_t>(d)];
-    for (int d = 0; d < 2; ++d) {
-        order.extent[d] = FastDivider(extents[static_cast<std::size_t>(order.dimension[d])]);
-    }
     order.line_stride = core::round_up(lines, product_tile) | 1;
     order.problem_stride = order.line_stride * depth;
+    const std::array<int, 3> tile_strides{order.problem_stride, 1, order.line_stride};
+    for (int d = 0; d < 3; ++d) {
+        const int its = by_stride[static_cast<std::size_t>(d)];
+        order.dimension[d] = its;
+        order.stride[d] = operand.stride[its];
+        order.tile_stride[d] = tile_strides[static_cast<std::size_t>(its)];
+        if (d < 2) order.extent[d] = FastDivider(extents[static_cast<std::size_t>(its)]);
+    }
     return order;
 }
 
@@ -76,6 +81,7 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
     p.rows = std::min(rows, most);
     p.columns = std::min(columns, most);
     const int tile_rows = core::round_up(p.rows, product_tile) / product_tile;
+    const bool vector = columns == 1;
     const int tile_columns = core::round_up(p.columns, product_tile) / product_tile;
     const int tiles = tile_rows * tile_columns;
     p.row_blocks = FastDivider(core::round_up(rows, p.rows) / p.rows);
@@ -97,7 +103,7 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
         index_t(p.row_blocks.size()) * ((columns + p.columns - 1) / p.columns);
     const index_t groups = core::ceil_div(c.extent[0], index_t(p.problems_per_block));
     core::launch(
-        executor, products_in_tiles<E>,
+        executor, vector ? products_in_tiles<E, 1> : products_in_tiles<E, product_tile>,
         core::LaunchConfig{
             dim3(core::blocks_for(groups * blocks_of_c, 1)), dim3(static_cast<unsigned>(threads)),
             sizeof(E) * static_cast<std::size_t>(p.problems_per_block) *

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "aperture/dense/batch_mapping.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
 #include "libdense/gpu/columns_launch.cuh"
+#include "libdense/gpu/in_rows.cuh"
 #include "libdense/gpu/lu_in_block.cuh"
 #include "libdense/gpu/qr_in_block.cuh"
 
@@ -117,14 +119,64 @@ bool lu_in_columns(Executor& executor, const LuArguments<E>& p) {
         compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, 0, 0, lanes), p);
 }
 
+template <class Executor, class E>
+bool eliminate_in_columns(Executor& executor, const LuArguments<E>& p) {
+    return p.x.empty() ? lu_in_columns(executor, p) : solve_in_columns(executor, p);
+}
+
+/// Without Gauss-Jordan elimination, which would cost a row as much as a factorisation.
+template <class Executor, class E>
+bool eliminate_in_rows(Executor& executor, const LuArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    const int lanes = tuning::rows_lanes(n);
+    const bool solve = !p.x.empty();
+    const bool invert = !p.inverse.empty();
+    const int sides = solve ? columns_sides(p.x.extent[1]) : 0;
+    if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan || p.x.extent[1] > 16) {
+        return false;
+    }
+    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
+    void (*compiled)(LuArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::rows_lanes(order);
+        if constexpr (its_lanes > 0) {
+            if (invert) {
+                compiled = inverse_in_rows<E, order, its_lanes>;
+            } else if (!solve) {
+                compiled = exchange ? lu_in_rows<E, order, its_lanes, true>
+                                    : lu_in_rows<E, order, its_lanes, false>;
+            } else if (sides == 4) {
+                compiled = exchange ? solve_in_rows<E, order, 4, its_lanes, true>
+                                    : solve_in_rows<E, order, 4, its_lanes, false>;
+            }
+        }
+    });
+    const std::string its = core::text(type_name<E>(), ", ", n);
+    const std::string last = core::text(", ", lanes, ", ", exchange ? "true" : "false", ">");
+    return launch_compiled(
+        executor, rows_file,
+        invert  ? core::text("inverse_in_rows<", its, ", ", lanes, ">")
+        : solve ? core::text("solve_in_rows<", its, ", ", sides, last)
+                : core::text("lu_in_rows<", its, last),
+        compiled,
+        core::LaunchConfig{dim3(core::blocks_for(p.a.extent[0], rows_threads / lanes)),
+                           dim3(rows_threads),
+                           static_cast<std::size_t>(rows_shared_bytes<E>(n, sides, lanes))},
+        p);
+}
+
 /// Eliminates the matrices `arguments.a`.
 template <class Executor, class E>
 void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     const auto n = static_cast<int>(arguments.a.extent[1]);
     const index_t problems = arguments.a.extent[0];
     if (problems == 0) return;
-    if (arguments.x.empty() ? lu_in_columns(executor, arguments)
-                            : solve_in_columns(executor, arguments)) {
+    const Mapping mapping = ForcedMapping::current();
+    const bool columns = mapping == Mapping::columns ||
+                         (mapping == Mapping::automatic && n <= tuning::largest_thread_order);
+    if (columns && eliminate_in_columns(executor, arguments)) return;
+    if (mapping != Mapping::block &&
+        (eliminate_in_rows(executor, arguments) || eliminate_in_columns(executor, arguments))) {
         return;
     }
     const BlockLaunch<E> launch(executor, problems, n, n, index_bytes(n), !arguments.lu.empty());
@@ -213,7 +265,10 @@ void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Ex
     const auto n = static_cast<int>(a.extent[1]);
     const CholeskyArguments<E> arguments{core::kernel_view(a), core::kernel_view(g),
                                          core::kernel_view(info)};
-    if (detail::cholesky_in_columns(executor, arguments)) return;
+    if (ForcedMapping::current() != Mapping::block &&
+        detail::cholesky_in_columns(executor, arguments)) {
+        return;
+    }
     const detail::BlockLaunch<E> launch(executor, problems, n, n, 0, true);
     core::launch(executor, cholesky_in_block<E>, launch.config, arguments, launch.workspace);
 }
@@ -316,7 +371,9 @@ void launch_factor_qr(Executor& executor, MatrixBatch<const T, typename Executor
     arguments.a = core::kernel_view(a);
     arguments.qr = core::kernel_view(qr);
     arguments.tau = core::kernel_view(tau);
-    if (detail::qr_in_columns(executor, arguments)) return;
+    if (ForcedMapping::current() != Mapping::block && detail::qr_in_columns(executor, arguments)) {
+        return;
+    }
     const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), true);
     core::launch(executor, qr_in_block<E>, launch.config, arguments, launch.workspace);
 }

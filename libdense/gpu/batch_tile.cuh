@@ -38,7 +38,52 @@ struct BatchTile {
     static constexpr int columns = columns_;
     static constexpr int row_stride = columns | 1;
     static constexpr int problem_stride = batch_tile_problem_stride(rows, columns, lanes);
+
+    /// Of entry `i` of matrices that lie one after another without gaps.
+    __device__ __forceinline__ static int offset(int i) {
+        const int row = i / columns;
+        return row / rows * (problem_stride - rows * row_stride) + row * (row_stride - columns) + i;
+    }
 };
+
+/// Whether the matrices of a batch lie one after another without gaps.
+template <class Tile, class U>
+__device__ __forceinline__ bool gapless(const KernelView<U, 3>& batch) {
+    return batch.extent[1] == Tile::rows && batch.stride[2] == 1 &&
+           batch.stride[1] == Tile::columns && batch.stride[0] == Tile::rows * Tile::columns;
+}
+
+/// Copies whole matrices without gaps: `threads` threads, of which this one is `thread`, each load
+/// several entries before they store them.
+template <class Tile, class T, class U>
+__device__ __forceinline__ void load_gapless(T* tile, const U* from, int problems, int thread,
+                                             int threads) {
+    constexpr int matrix = Tile::rows * Tile::columns;
+    constexpr int most = Tile::problems * matrix;
+    constexpr int at_once = 8;
+    const int entries = problems * matrix;
+    APERTURE_NO_UNROLL
+    for (int base = thread; base < most; base += at_once * threads) {
+        T value[at_once];
+        APERTURE_UNROLL
+        for (int j = 0; j < at_once; ++j) {
+            const int i = base + j * threads;
+            value[j] = i < entries ? from[i] : T(RealOf<T>(0));
+        }
+        APERTURE_UNROLL
+        for (int j = 0; j < at_once; ++j) {
+            const int i = base + j * threads;
+            if (i < most) tile[Tile::offset(i)] = value[j];
+        }
+    }
+}
+template <class Tile, class T>
+__device__ __forceinline__ void store_gapless(const T* tile, T* to, int problems, int thread,
+                                              int threads) {
+    const int entries = problems * Tile::rows * Tile::columns;
+    APERTURE_UNROLL_BY(8)
+    for (int i = thread; i < entries; i += threads) to[i] = tile[Tile::offset(i)];
+}
 
 /// Calls `visit(problem, row, column)` for all entries of a tile. Neighbouring threads of the block
 /// get neighbouring problems or columns.
@@ -77,6 +122,11 @@ template <class Tile, class T, class U>
 __device__ __forceinline__ void load_rows(T* tile, const KernelView<U, 3>& from,
                                           index_t first_problem, int valid, int first_row,
                                           int valid_rows) {
+    if (first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(from)) {
+        load_gapless<Tile>(tile, from.data + first_problem * from.stride[0], valid,
+                           core::thread_rank(), core::block_threads());
+        return;
+    }
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
             problem < valid && row < valid_rows
@@ -90,6 +140,11 @@ template <class Tile, class T>
 __device__ __forceinline__ void store_rows(const T* tile, KernelView<T, 3> to,
                                            index_t first_problem, int valid, int first_row,
                                            int valid_rows) {
+    if (first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(to)) {
+        store_gapless<Tile>(tile, to.data + first_problem * to.stride[0], valid,
+                            core::thread_rank(), core::block_threads());
+        return;
+    }
     for_each_entry<Tile>(interleaved(to), [&](int problem, int row, int column) {
         if (problem >= valid || row >= valid_rows) return;
         to(first_problem + problem, first_row + row, column) =

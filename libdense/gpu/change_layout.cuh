@@ -35,20 +35,41 @@ __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
         static_cast<int>(blockIdx.x % static_cast<unsigned>(entry_tiles)) * layout_tile;
     const int x = static_cast<int>(threadIdx.x);
 
-    for (int y = static_cast<int>(threadIdx.y); y < layout_tile; y += layout_tile_rows) {
+    // Where rows follow one another without a gap, entries do.
+    const bool from_is_linear = from.stride[1] == columns * from.stride[2];
+    const bool to_is_linear = to.stride[1] == columns * to.stride[2];
+    const auto offset = [columns](const auto& batch, bool linear, index_t problem, int entry) {
+        const index_t within =
+            linear ? entry * batch.stride[2]
+                   : entry / columns * batch.stride[1] + entry % columns * batch.stride[2];
+        return problem * batch.stride[0] + within;
+    };
+    constexpr int loads = layout_tile / layout_tile_rows;
+    T value[loads];
+    APERTURE_UNROLL
+    for (int i = 0; i < loads; ++i) {
+        const int y = static_cast<int>(threadIdx.y) + i * layout_tile_rows;
         const int entry = first_entry + (from_interleaved ? y : x);
         const int problem = from_interleaved ? x : y;
         if (entry < entries && first_problem + problem < problems) {
-            tile[(entry - first_entry) * stride + problem] =
-                from(first_problem + problem, entry / columns, entry % columns);
+            value[i] = from.data[offset(from, from_is_linear, first_problem + problem, entry)];
         }
     }
+    APERTURE_UNROLL
+    for (int i = 0; i < loads; ++i) {
+        const int y = static_cast<int>(threadIdx.y) + i * layout_tile_rows;
+        const int entry = from_interleaved ? y : x;
+        const int problem = from_interleaved ? x : y;
+        tile[entry * stride + problem] = value[i];
+    }
     __syncthreads();
-    for (int y = static_cast<int>(threadIdx.y); y < layout_tile; y += layout_tile_rows) {
+    APERTURE_UNROLL
+    for (int i = 0; i < loads; ++i) {
+        const int y = static_cast<int>(threadIdx.y) + i * layout_tile_rows;
         const int entry = first_entry + (to_interleaved ? y : x);
         const int problem = to_interleaved ? x : y;
         if (entry < entries && first_problem + problem < problems) {
-            to(first_problem + problem, entry / columns, entry % columns) =
+            to.data[offset(to, to_is_linear, first_problem + problem, entry)] =
                 tile[(entry - first_entry) * stride + problem];
         }
     }

@@ -32,9 +32,12 @@ std::string type_name() {
     return core::is_complex<E> ? "aperture::core::Complex<" + real + ">" : real;
 }
 
-inline core::KernelSource columns_source() {
-    return {"libdense/gpu/in_columns.cuh", {core::kernel_texts(), kernel_texts()}};
+/// The source of a kernel in one of this library's files.
+inline core::KernelSource kernel_source(const char* file) {
+    return {file, {core::kernel_texts(), kernel_texts()}};
 }
+inline constexpr const char* columns_file = "libdense/gpu/in_columns.cuh";
+inline constexpr const char* rows_file = "libdense/gpu/in_rows.cuh";
 
 /// The orders that an executor has kernels for without a run-time compiler.
 template <class Executor>
@@ -55,27 +58,37 @@ void if_compiled(std::integer_sequence<int, orders...>, int order, const Found& 
     (void)(... || (orders == order && (found(std::integral_constant<int, orders>{}), true)));
 }
 
-/// Launches a kernel of in_columns.cuh on a batch, if there is one. `expression` names it in
-/// namespace aperture::dense; `compiled` is the kernel if it is compiled with the program.
+/// Launches a kernel on a batch, if there is one: `compiled`, or the one in `file` that
+/// `expression` names in namespace aperture::dense.
 template <class Arguments, class Executor>
-bool launch_in_columns(Executor& executor, const std::string& expression,
-                       [[maybe_unused]] void (*compiled)(Arguments), index_t problems, int lanes,
-                       int shared_bytes, const Arguments& arguments) {
-    const core::LaunchConfig config{dim3(core::blocks_for(problems, columns_threads / lanes)),
-                                    dim3(columns_threads), static_cast<std::size_t>(shared_bytes)};
+bool launch_compiled(Executor& executor, const char* file, const std::string& expression,
+                     void (*compiled)(Arguments), const core::LaunchConfig& config,
+                     const Arguments& arguments) {
     if (compiled != nullptr) {
         core::launch(executor, compiled, config, arguments);
         return true;
     }
 #if defined(__CUDACC__)
-    const auto kernel = core::specialise<void(Arguments)>(executor, columns_source(),
+    const auto kernel = core::specialise<void(Arguments)>(executor, kernel_source(file),
                                                           "aperture::dense::" + expression);
     if (kernel) core::launch(executor, kernel, config, arguments);
     return static_cast<bool>(kernel);
 #else
+    (void)file;
     (void)expression;
     return false;
 #endif
+}
+
+template <class Arguments, class Executor>
+bool launch_in_columns(Executor& executor, const std::string& expression,
+                       void (*compiled)(Arguments), index_t problems, int lanes, int shared_bytes,
+                       const Arguments& arguments) {
+    return launch_compiled(
+        executor, columns_file, expression, compiled,
+        core::LaunchConfig{dim3(core::blocks_for(problems, columns_threads / lanes)),
+                           dim3(columns_threads), static_cast<std::size_t>(shared_bytes)},
+        arguments);
 }
 
 }  // namespace detail

@@ -11,11 +11,14 @@ inline constexpr int product_threads = 256;
 /// Rows and columns of C that a thread has in registers.
 inline constexpr int product_tile = 4;
 
-/// A panel of an operand in shared memory, [problem][depth][line]: its lines are rows of op(A) or
-/// columns of op(B). Dimensions from the fastest in global memory to the slowest.
+/// How a panel of an operand is loaded to shared memory, [problem][depth][line]: its lines are rows
+/// of op(A) or columns of op(B). Arrays are in the order of the dimensions in global memory, from
+/// the fastest.
 struct PanelOrder {
     int dimension[3];  ///< 0: problem, 1: line, 2: depth
     FastDivider extent[2];
+    index_t stride[3];  ///< in global memory
+    int tile_stride[3];
     int line_stride;     ///< between depths in shared memory, odd
     int problem_stride;  ///< in shared memory
 };
@@ -36,40 +39,65 @@ struct ProductArguments {
     PanelOrder panel_a, panel_b;
 };
 
-/// Loads a panel; what does not exist is zero.
+/// Loads a panel of `problems` x `lines` x `depth` from a first position on; what does not exist is
+/// zero. A thread loads several entries before it stores them.
 template <class T>
-__device__ __forceinline__ void load_panel(T* tile, KernelView<const T, 3> from, bool conjugate,
-                                           const PanelOrder& order, index_t first_problem,
-                                           int problems, int first_line, int lines, int first_depth,
-                                           int depth) {
-    const int entries = problems * lines * depth;
-    for (int i = core::thread_rank(); i < entries; i += core::block_threads()) {
-        const int rest = order.extent[0].quotient(i);
-        const int last = order.extent[1].quotient(rest);
-        int at[3] = {};
-        const int fastest = i - rest * order.extent[0].size();
-        const int middle = rest - last * order.extent[1].size();
+__device__ __forceinline__ void load_panel(T* tile, const KernelView<const T, 3>& from,
+                                           bool conjugate, const PanelOrder& order,
+                                           index_t first_problem, int first_line, int first_depth,
+                                           int problems, int lines, int depth) {
+    constexpr int at_once = 4;
+    const index_t first[3] = {first_problem, first_line, first_depth};
+    const int extent[3] = {problems, lines, depth};
+    const T* data = from.data;
+    int limit[3];
+    APERTURE_UNROLL
+    for (int d = 0; d < 3; ++d) {
+        index_t begin = 0;
+        index_t left = 0;
         APERTURE_UNROLL
-        for (int d = 0; d < 3; ++d) {
-            at[d] = order.dimension[0] == d ? fastest : order.dimension[1] == d ? middle : last;
+        for (int e = 0; e < 3; ++e) {
+            if (order.dimension[d] != e) continue;
+            begin = first[e];
+            left = from.extent[e] - first[e];
+            limit[d] = left < extent[e] ? static_cast<int>(left) : extent[e];
         }
-        const index_t problem = first_problem + at[0];
-        const int line = first_line + at[1];
-        const int k = first_depth + at[2];
-        T value = T(RealOf<T>(0));
-        if (problem < from.extent[0] && line < from.extent[1] && k < from.extent[2]) {
-            value = from(problem, line, k);
-            if (conjugate) value = core::conj(value);
+        data += begin * order.stride[d];
+    }
+    const int entries = problems * lines * depth;
+    const int step = core::block_threads();
+    APERTURE_NO_UNROLL
+    for (int base = core::thread_rank(); base < entries; base += at_once * step) {
+        T value[at_once];
+        int to[at_once];
+        APERTURE_UNROLL
+        for (int u = 0; u < at_once; ++u) {
+            const int i = base + u * step;
+            const int rest = order.extent[0].quotient(i);
+            const int last = order.extent[1].quotient(rest);
+            const int fastest = i - rest * order.extent[0].size();
+            const int middle = rest - last * order.extent[1].size();
+            const bool exists = fastest < limit[0] && middle < limit[1] && last < limit[2];
+            value[u] = exists ? data[fastest * order.stride[0] + middle * order.stride[1] +
+                                     last * order.stride[2]]
+                              : T(RealOf<T>(0));
+            to[u] = i < entries ? fastest * order.tile_stride[0] + middle * order.tile_stride[1] +
+                                      last * order.tile_stride[2]
+                                : -1;
         }
-        tile[at[0] * order.problem_stride + at[2] * order.line_stride + at[1]] = value;
+        APERTURE_UNROLL
+        for (int u = 0; u < at_once; ++u) {
+            if (to[u] >= 0) tile[to[u]] = conjugate ? core::conj(value[u]) : value[u];
+        }
     }
 }
 
-/// Thread: 4 x 4 entries of C of one problem. Block: 256 threads or fewer, `rows` x `columns`
-/// entries of C of `problems_per_block` problems. Grid: groups of problems times blocks of C on x,
-/// the latter fastest. Shared: a panel of A and one of B. Bytes per problem: sizeof(T) (m k + k n +
-/// m n), and m n more where beta is not 0. Flops per problem: 2 m n k (times 4 if complex).
-template <class T>
+/// Thread: 4 x `tile_columns` entries of C of one problem. Block: 256 threads or fewer, `rows` x
+/// `columns` entries of C of `problems_per_block` problems. Grid: groups of problems times blocks
+/// of C on x, the latter fastest. Shared: a panel of A and one of B. Bytes per problem: sizeof(T)
+/// (m k + k n + m n), and m n more where beta is not 0. Flops per problem: 2 m n k (times 4 if
+/// complex).
+template <class T, int tile_columns>
 __global__ void __launch_bounds__(product_threads) products_in_tiles(ProductArguments<T> p) {
     constexpr int tile = product_tile;
     const T zero = T(RealOf<T>(0));
@@ -85,36 +113,35 @@ __global__ void __launch_bounds__(product_threads) products_in_tiles(ProductArgu
 
     const int local = p.tiles.quotient(core::thread_rank());
     const int own_tile = core::thread_rank() - local * p.tiles.size();
-    const int row = p.tile_columns.quotient(own_tile) * tile;
-    const int column =
-        (own_tile - p.tile_columns.quotient(own_tile) * p.tile_columns.size()) * tile;
+    const int tile_row = p.tile_columns.quotient(own_tile);
+    const int row = tile_row * tile;
+    const int column = (own_tile - tile_row * p.tile_columns.size()) * tile_columns;
     const bool active = local < p.problems_per_block && first + local < p.c.extent[0];
     const T* const own_a = lines_of_a + (active ? local : 0) * p.panel_a.problem_stride + row;
     const T* const own_b = lines_of_b + (active ? local : 0) * p.panel_b.problem_stride + column;
 
-    T sum[tile][tile] = {};
+    T sum[tile][tile_columns] = {};
     const auto depth = static_cast<int>(p.a.extent[2]);
     APERTURE_NO_UNROLL
     for (int k = 0; k < depth; k += p.depth) {
         __syncthreads();
-        load_panel(lines_of_a, p.a, p.conjugate_a, p.panel_a, first, p.problems_per_block,
-                   first_row, p.rows, k, p.depth);
-        load_panel(lines_of_b, p.b, p.conjugate_b, p.panel_b, first, p.problems_per_block,
-                   first_column, p.columns, k, p.depth);
+        load_panel(lines_of_a, p.a, p.conjugate_a, p.panel_a, first, first_row, k,
+                   p.problems_per_block, p.rows, p.depth);
+        load_panel(lines_of_b, p.b, p.conjugate_b, p.panel_b, first, first_column, k,
+                   p.problems_per_block, p.columns, p.depth);
         __syncthreads();
         const int steps = depth - k < p.depth ? depth - k : p.depth;
         APERTURE_UNROLL_BY(2)
         for (int s = 0; s < steps; ++s) {
-            T left[tile], right[tile];
+            T left[tile], right[tile_columns];
             APERTURE_UNROLL
-            for (int i = 0; i < tile; ++i) {
-                left[i] = own_a[s * p.panel_a.line_stride + i];
-                right[i] = own_b[s * p.panel_b.line_stride + i];
-            }
+            for (int i = 0; i < tile; ++i) left[i] = own_a[s * p.panel_a.line_stride + i];
+            APERTURE_UNROLL
+            for (int j = 0; j < tile_columns; ++j) right[j] = own_b[s * p.panel_b.line_stride + j];
             APERTURE_UNROLL
             for (int i = 0; i < tile; ++i) {
                 APERTURE_UNROLL
-                for (int j = 0; j < tile; ++j) {
+                for (int j = 0; j < tile_columns; ++j) {
                     sum[i][j] = core::multiply_add(sum[i][j], left[i], right[j]);
                 }
             }
@@ -124,7 +151,7 @@ __global__ void __launch_bounds__(product_threads) products_in_tiles(ProductArgu
     APERTURE_UNROLL
     for (int i = 0; i < tile; ++i) {
         APERTURE_UNROLL
-        for (int j = 0; j < tile; ++j) {
+        for (int j = 0; j < tile_columns; ++j) {
             const int r = first_row + row + i;
             const int c = first_column + column + j;
             if (row + i >= p.rows || column + j >= p.columns || r >= p.c.extent[1] ||

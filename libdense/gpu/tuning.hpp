@@ -84,6 +84,17 @@ constexpr int columns_lanes(int rows, int columns) {
     return 0;
 }
 
+/// Lanes for a problem with a row each (in_rows.cuh); 0 if there are too many rows.
+constexpr int rows_lanes(int order) {
+    if (order < 1 || order > 32) return 0;
+    int lanes = 2;
+    while (lanes < order) lanes *= 2;
+    return lanes;
+}
+
+/// Largest order of general matrices that a thread eliminates alone.
+inline constexpr int largest_thread_order = 4;
+
 /// Largest order of the kernel that distributes a problem over a block's registers; larger orders
 /// keep the factor in shared memory.
 inline constexpr int largest_block_order = 64;

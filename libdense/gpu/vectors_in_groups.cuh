@@ -45,22 +45,21 @@ struct DotArguments {
 template <class T>
 __global__ void __launch_bounds__(vector_threads) dot_in_groups(DotArguments<T> p) {
     const GroupPosition at = group_position(p.lanes);
-    T sum[2] = {};
+    constexpr int at_once = 4;
+    T sum[at_once] = {};
     if (at.problem < p.a.extent[0]) {
         const index_t n = p.a.extent[1];
-        index_t i = at.lane;
-        for (; i + p.lanes < n; i += 2 * p.lanes) {
+        APERTURE_NO_UNROLL
+        for (index_t i = at.lane; i < n; i += at_once * p.lanes) {
             APERTURE_UNROLL
-            for (int s = 0; s < 2; ++s) {
+            for (int s = 0; s < at_once; ++s) {
+                if (i + s * p.lanes >= n) continue;
                 sum[s] = core::multiply_add_conj(sum[s], p.c(at.problem, i + s * p.lanes),
                                                  p.a(at.problem, i + s * p.lanes));
             }
         }
-        if (i < n) {
-            sum[0] = core::multiply_add_conj(sum[0], p.c(at.problem, i), p.a(at.problem, i));
-        }
     }
-    const T total = group_reduce(p.lanes, sum[0] + sum[1]);
+    const T total = group_reduce(p.lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
     if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = total;
 }
 

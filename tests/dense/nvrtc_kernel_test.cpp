@@ -76,7 +76,8 @@ TYPED_TEST(RegisterSolves, KeepTheColumnsOfGeneralMatricesInRegisters) {
               core::text("qr_in_columns<", type, ", ", order, ", ", order, ", ", lanes, ">"),
               core::text("solve_in_columns<", type, ", ", order, ", 1, ", lanes_of_solve,
                          ", aperture::dense::GeneralElimination::pivoted_lu>")}) {
-            EXPECT_THAT(resources(detail::columns_source(), "aperture::dense::" + kernel),
+            EXPECT_THAT(resources(detail::kernel_source(detail::columns_file),
+                                  "aperture::dense::" + kernel),
                         testing::ContainsRegex(" 0 bytes stack frame, 0 bytes spill"))
                 << kernel;
         }
