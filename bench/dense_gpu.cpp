@@ -41,8 +41,6 @@ constexpr const char* type_name() {
 /// dominant and Hermitian, so that every function works on them.
 template <class T>
 struct Operands {
-    using Layout = core::Strided;
-
     core::Gpu gpu;
     index_t n;
     index_t problems;
@@ -74,7 +72,7 @@ struct Operands {
         std::uniform_real_distribution<float> uniform(-1, 1);
         // A few different problems, again and again.
         const index_t different = std::min<index_t>(problems, 61);
-        Array<T, 3> host(a.extent());
+        Array<T, 3> host({different, n, n});
         for (index_t p = 0; p < different; ++p) {
             for (index_t i = 0; i < n; ++i) {
                 for (index_t j = 0; j <= i; ++j) {
@@ -90,18 +88,23 @@ struct Operands {
                 host(p, i, i) += dense::Real<T>(2 * n);
             }
         }
-        for (index_t p = different; p < problems; ++p) {
-            std::copy_n(&host(p % different, 0, 0), n * n, &host(p, 0, 0));
-        }
-        for (Array<T, 3, Device>* each : {&a, &b, &c}) {
-            core::copy<T, 3, Layout>(gpu, std::as_const(host).view(), each->view());
-        }
-        core::copy<T, 2, Layout>(
-            gpu, core::View<const T, 2, core::Host>(host.data(), {problems, n}), x.view());
-        core::copy<T, 2, Layout>(
-            gpu, core::View<const T, 2, core::Host>(host.data(), {problems, n}), y.view());
-        core::copy<T, 3, Layout>(
-            gpu, core::View<const T, 3, core::Host>(host.data(), {problems, 1, n}), sides.view());
+        const auto fill = [&](auto& array) {
+            const index_t some = std::min(host.size(), array.size());
+            core::copy<T, 1, core::Strided>(gpu,
+                                            core::View<const T, 1, core::Host>(host.data(), {some}),
+                                            core::View<T, 1, Device>(array.data(), {some}));
+            for (index_t filled = some; filled < array.size(); filled *= 2) {
+                cudaMemcpyAsync(array.data() + filled, array.data(),
+                                std::size_t(std::min(filled, array.size() - filled)) * sizeof(T),
+                                cudaMemcpyDeviceToDevice, gpu.stream());
+            }
+        };
+        fill(a);
+        fill(b);
+        fill(c);
+        fill(x);
+        fill(y);
+        fill(sides);
         gpu.synchronize();
     }
 
@@ -177,7 +180,7 @@ void add_order(index_t n) {
                 Operands<T> on(n);
                 run<T>(state, on, full, its_work, [&] { call(on); });
             },
-            0.05);
+            0.02);
     };
     // What is overwritten is restored.
     const auto add_in_place = [&](const std::string& name, dense::Work its_work, auto prepare) {
@@ -191,7 +194,7 @@ void add_order(index_t n) {
                                     cudaMemcpyDeviceToDevice, on.gpu.stream());
                 });
             },
-            0.05);
+            0.02);
     };
     // The same by every mapping, in place of the one that the library chooses.
     const auto add_mappings = [&](const std::string& name, dense::Work its_work, auto call) {

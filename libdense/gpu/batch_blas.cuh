@@ -21,10 +21,11 @@ namespace detail {
 template <class T, class Space>
 int lanes_of(const VectorBatch<const T, Space>& batch) {
     if (order_of(as_rows(batch)) == Order::problems) return 1;
-    // Eight lanes load whole sectors; more than eight entries a lane would keep few warps busy.
+    // Eight lanes load whole sectors; more would have few entries each.
     const index_t n = batch.extent[1];
-    if (n <= 64) return n <= 2 ? 1 : n <= 4 ? 4 : 8;
-    return n <= 128 ? 16 : core::warp_size;
+    int lanes = 1;
+    while (lanes < 8 && 2 * lanes < n) lanes *= 2;
+    return n <= 64 ? lanes : n <= 128 ? 16 : core::warp_size;
 }
 
 /// op(A) with its rows (`lines` = 1) or columns (2) as the middle dimension.
@@ -131,6 +132,7 @@ void launch_dot(Executor& executor, VectorBatch<const T, typename Executor::Spac
     using E = core::DeviceType<T>;
     expects_dot(a, c, result);
     if (a.extent[0] == 0) return;
+    core::expects(a.extent[1] <= 0x40000000, "dot: vectors of ", a.extent[1], " are too long");
     const int lanes = detail::lanes_of(a);
     core::launch(executor, dot_in_groups<E>,
                  core::LaunchConfig{dim3(core::blocks_for(a.extent[0], vector_threads / lanes)),

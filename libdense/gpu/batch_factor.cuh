@@ -173,14 +173,32 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     if (problems == 0) return;
     const Mapping mapping = ForcedMapping::current();
     const bool columns = mapping == Mapping::columns ||
-                         (mapping == Mapping::automatic && n <= tuning::largest_thread_order);
+                         (mapping == Mapping::automatic && n <= tuning::largest_columns_order);
     if (columns && eliminate_in_columns(executor, arguments)) return;
     if (mapping != Mapping::block &&
         (eliminate_in_rows(executor, arguments) || eliminate_in_columns(executor, arguments))) {
         return;
     }
-    const BlockLaunch<E> launch(executor, problems, n, n, index_bytes(n), !arguments.lu.empty());
-    core::launch(executor, lu_in_block<E>, launch.config, arguments, launch.workspace);
+    const auto launch = [&]<int tiles>(std::integral_constant<int, tiles>) {
+        const int lines = tiles_lines(tiles) * static_cast<int>(sizeof(E));
+        BlockLaunch<E> block(executor, problems, n, n, index_bytes(n) + lines,
+                             !arguments.lu.empty());
+        if (tiles > 0) block.config.block = dim3(tiles_side * tiles_side);
+        core::launch(executor, lu_in_block<E, tiles>, block.config, arguments, block.workspace);
+    };
+    // In tiles, while registers suffice: Complex<double> has 256 of them for 8 x 8 entries.
+    constexpr int most_tiles = sizeof(E) == 16 ? 6 : 8;
+    if (n <= 32 || n > tiles_side * most_tiles) {
+        launch(std::integral_constant<int, 0>());
+    } else if (n <= 3 * tiles_side) {
+        launch(std::integral_constant<int, 3>());
+    } else if (n <= 4 * tiles_side) {
+        launch(std::integral_constant<int, 4>());
+    } else if (n <= 6 * tiles_side) {
+        launch(std::integral_constant<int, 6>());
+    } else {
+        launch(std::integral_constant<int, most_tiles>());
+    }
 }
 
 template <class E>

@@ -11,7 +11,7 @@ namespace aperture::dense {
 /// The row in [k, n) of the largest entry of column k, in all lanes of a warp: the first of
 /// several, k if none is larger than an entry that is NaN.
 template <class T>
-__device__ __forceinline__ int find_pivot(int k, int n, BlockMatrix<T> a) {
+__device__ __forceinline__ int find_pivot(int k, int n, const BlockMatrix<const T>& a) {
     using R = RealOf<T>;
     R largest = magnitude(a(k, k));
     int row = k;
@@ -45,7 +45,7 @@ __device__ int factor_lu_in_block(bool exchange, int n, BlockMatrix<T> a, int* r
     for (int k = 0; k < n; ++k) {
         if (exchange) {
             if (core::warp_rank() == 0) {
-                const int row = find_pivot(k, n, a);
+                const int row = find_pivot<T>(k, n, a);
                 if (thread == 0) rows[k] = row;
             }
             __syncthreads();
@@ -92,8 +92,7 @@ __device__ int eliminate_in_block(int n, BlockMatrix<T> a) {
     return info;
 }
 
-/// Applies the exchanges of rows to a vector in shared memory or global memory, by one lane.
-/// P x.
+/// P x in place.
 template <class T, int slots>
 __device__ __forceinline__ void exchange_entries(int n, const int* rows, WarpVector<T, slots>& x) {
     APERTURE_NO_UNROLL

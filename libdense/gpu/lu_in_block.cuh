@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libdense/gpu/block_lu.cuh"
+#include "libdense/gpu/block_tiles.cuh"
 #include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
 
@@ -10,28 +10,37 @@ namespace aperture::dense {
 
 /// Eliminates a general matrix and computes what the operands ask for.
 ///
-/// Block: one problem after another, its matrix in shared memory or where BlockWorkspace says.
-/// Warp: one right-hand side or column of the inverse at a time, in registers. Grid: any number of
-/// blocks on x. Shared: [n] int, and the matrix [n][n | 1] of T.
-/// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
-/// complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per right-hand side.
-template <class T>
-__global__ void __launch_bounds__(block_solver_threads)
+/// Block: one problem after another, its factors in shared memory or where BlockWorkspace says.
+/// With `tiles` > 0, 256 threads eliminate a matrix of order up to 16 tiles in registers
+/// (block_tiles.cuh). Warp: one right-hand side or column of the inverse at a time, in registers.
+/// Grid: any number of blocks on x. Shared: [n] int, tiles_lines(tiles) and, if the matrix is
+/// there, [n][n | 1] of T. Bytes per problem: sizeof(T) times the entries of the operands. Flops
+/// per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per right-hand side.
+template <class T, int tiles>
+__global__ void __launch_bounds__(block_solver_threads, 1)
     lu_in_block(LuArguments<T> p, BlockWorkspace<T> workspace) {
     const auto n = static_cast<int>(p.a.extent[1]);
     int* rows = core::shared<int>();
-    T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(n));
+    T* lines = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(n));
+    T* tile = lines + tiles_lines(tiles);
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
         const BlockMatrix<T> a = workspace.matrix(tile, p.lu, problem, n, n);
         __syncthreads();
-        copy_matrix(n, n, matrix_of(p.a, problem), a);
-        __syncthreads();
-        const int info =
-            p.elimination == GeneralElimination::gauss_jordan
-                ? eliminate_in_block(n, a)
-                : factor_lu_in_block(p.elimination == GeneralElimination::pivoted_lu, n, a, rows);
+        int info = 0;
+        if constexpr (tiles > 0) {
+            info = eliminate_in_tiles<tiles, T>(p.elimination, n, matrix_of(p.a, problem), a, rows,
+                                                lines);
+            __syncthreads();
+        } else {
+            copy_matrix(n, n, matrix_of(p.a, problem), a);
+            __syncthreads();
+            info = p.elimination == GeneralElimination::gauss_jordan
+                       ? eliminate_in_block(n, a)
+                       : factor_lu_in_block(p.elimination == GeneralElimination::pivoted_lu, n, a,
+                                            rows);
+        }
         const BlockMatrix<const T> factors = a;
         if (!p.lu.empty() && workspace.place != MatrixPlace::output) {
             copy_matrix(n, n, factors, matrix_of(p.lu, problem));

@@ -48,16 +48,20 @@ __global__ void __launch_bounds__(vector_threads) dot_in_groups(DotArguments<T> 
     constexpr int at_once = 4;
     T sum[at_once] = {};
     if (at.problem < p.a.extent[0]) {
-        const index_t n = p.a.extent[1];
+        const auto n = static_cast<int>(p.a.extent[1]);
+        const T* const a = p.a.data + at.problem * p.a.stride[0];
+        const T* const c = p.c.data + at.problem * p.c.stride[0];
+        const auto add = [&](T& to, int i) {
+            to = core::multiply_add_conj(to, c[i * p.c.stride[1]], a[i * p.a.stride[1]]);
+        };
+        int i = at.lane;
         APERTURE_NO_UNROLL
-        for (index_t i = at.lane; i < n; i += at_once * p.lanes) {
+        for (; i + (at_once - 1) * p.lanes < n; i += at_once * p.lanes) {
             APERTURE_UNROLL
-            for (int s = 0; s < at_once; ++s) {
-                if (i + s * p.lanes >= n) continue;
-                sum[s] = core::multiply_add_conj(sum[s], p.c(at.problem, i + s * p.lanes),
-                                                 p.a(at.problem, i + s * p.lanes));
-            }
+            for (int s = 0; s < at_once; ++s) add(sum[s], i + s * p.lanes);
         }
+        APERTURE_UNROLL_BY(2)
+        for (; i < n; i += p.lanes) add(sum[0], i);
     }
     const T total = group_reduce(p.lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
     if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = total;

@@ -56,11 +56,17 @@ class FactorSuite : public Suite<SomeCombination> {
     }
 
     void check_lu(Pivoting pivoting, int n, Order layout, core::index_t gap) {
+        check_lu(pivoting,
+                 pivoting == Pivoting::partial ? general_zoo<T>(n, 5u + unsigned(n))
+                                               : dominant_zoo<T>(n, 6u + unsigned(n)),
+                 layout, gap);
+    }
+    void check_lu(Pivoting pivoting, const std::vector<ZooMatrix>& zoo, Order layout,
+                  core::index_t gap) {
         const bool partial = pivoting == Pivoting::partial;
+        const auto n = static_cast<int>(zoo.front().a.rows());
         SCOPED_TRACE(::testing::Message() << "order " << n << ", layout " << int(layout)
                                           << (partial ? ", partial pivoting" : ", no pivoting"));
-        const std::vector<ZooMatrix> zoo =
-            partial ? general_zoo<T>(n, 5u + unsigned(n)) : dominant_zoo<T>(n, 6u + unsigned(n));
         const auto problems = core::index_t(zoo.size());
         const Batch a = this->batch_of(zoo, layout, gap);
         const Batch before(a);
@@ -113,8 +119,11 @@ class FactorSuite : public Suite<SomeCombination> {
     }
 
     void check_gauss_jordan(int n, Order layout, core::index_t gap) {
+        check_gauss_jordan(dominant_zoo<T>(n, 8u + unsigned(n)), layout, gap);
+    }
+    void check_gauss_jordan(const std::vector<ZooMatrix>& zoo, Order layout, core::index_t gap) {
+        const auto n = static_cast<int>(zoo.front().a.rows());
         SCOPED_TRACE(::testing::Message() << "order " << n << ", layout " << int(layout));
-        const std::vector<ZooMatrix> zoo = dominant_zoo<T>(n, 8u + unsigned(n));
         const auto problems = core::index_t(zoo.size());
         const Batch a = this->batch_of(zoo, layout, gap);
         const Batch exact = this->random_batch(problems, 4, n, layout, gap, 9);
@@ -201,6 +210,19 @@ TYPED_TEST_P(FactorSuite, GaussJordan) {
     for (Order layout : layouts) this->check_gauss_jordan(7, layout, 3);
 }
 
+// Few problems, of orders that have kernels of their own.
+TYPED_TEST_P(FactorSuite, LargerOrders) {
+    using Value = typename TypeParam::T;
+    for (int n : {49, 65, 97}) {
+        const std::vector<ZooMatrix> zoo = dominant_zoo<Value>(n, 4);
+        std::mt19937 generator(5);
+        const Matrix random = random_matrix<Value>(n, n, generator);
+        this->check_lu(Pivoting::partial, {{"random", random, 0, 0}}, Order::columns, 0);
+        this->check_lu(Pivoting::none, {zoo.front()}, Order::columns, 0);
+        this->check_gauss_jordan({zoo.front()}, Order::columns, 0);
+    }
+}
+
 TYPED_TEST_P(FactorSuite, BatchesOfAnySize) {
     for (Order layout : layouts) {
         for (core::index_t problems : {0, 1, 31, 32, 33}) this->check_batch_size(problems, layout);
@@ -272,7 +294,7 @@ TYPED_TEST_P(FactorSuite, RefusesWrongShapes) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(FactorSuite, Cholesky, LuWithPartialPivoting, LuWithoutPivoting,
-                            GaussJordan, BatchesOfAnySize, BitsDependOnTheProblemAlone,
-                            RefusesWrongShapes);
+                            GaussJordan, LargerOrders, BatchesOfAnySize,
+                            BitsDependOnTheProblemAlone, RefusesWrongShapes);
 
 }  // namespace aperture::dense::oracle
