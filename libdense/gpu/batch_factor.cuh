@@ -172,8 +172,11 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     const index_t problems = arguments.a.extent[0];
     if (problems == 0) return;
     const Mapping mapping = ForcedMapping::current();
-    const bool columns = mapping == Mapping::columns ||
-                         (mapping == Mapping::automatic && n <= tuning::largest_columns_order);
+    const bool plain_lu = arguments.elimination == GeneralElimination::lu && arguments.x.empty();
+    const int by_columns =
+        plain_lu ? tuning::largest_columns_order_of_lu : tuning::largest_columns_order;
+    const bool columns =
+        mapping == Mapping::columns || (mapping == Mapping::automatic && n <= by_columns);
     if (columns && eliminate_in_columns(executor, arguments)) return;
     if (mapping != Mapping::block &&
         (eliminate_in_rows(executor, arguments) || eliminate_in_columns(executor, arguments))) {

@@ -93,10 +93,10 @@ constexpr int rows_lanes(int order) {
 }
 
 /// Largest order of general matrices whose columns are distributed, where both are possible. H100,
-/// percent of copy bandwidth by columns and by rows: order 8 fp32 with pivoting 77 and 53, solve 79
-/// and 31, inverse 89 and 53, without pivoting 79 and 75; order 16 with pivoting 54 and 49, solve
-/// 43 and 26, without pivoting 59 and 74.
+/// fp32, percent of the bound by columns and by rows at orders 8, 16, 32: LU 79 75, 59 73, 37 62;
+/// with pivoting 77 53, 54 49, 12 40; solve 79 31, 42 26, 16 21; inverse 89 53, 62 42, 13 26.
 inline constexpr int largest_columns_order = 16;
+inline constexpr int largest_columns_order_of_lu = 8;
 
 /// Largest order of the kernel that distributes a problem over a block's registers; larger orders
 /// keep the factor in shared memory.
