@@ -27,12 +27,15 @@ struct BlockLaunch {
 
     template <class Executor>
     BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes,
-                bool has_output)
+                bool has_output, bool prefers_output = false)
         : config(dim3(core::blocks_for(problems, 1)), dim3(threads_for(m * n)),
                  static_cast<std::size_t>(other_bytes)) {
         const std::size_t bytes = sizeof(E) * static_cast<std::size_t>(m) *
                                   static_cast<std::size_t>(shared_row_stride(n));
-        if (config.shared + bytes <= static_cast<std::size_t>(executor.shared_memory_per_block())) {
+        if (prefers_output && has_output) {
+            workspace.place = MatrixPlace::output;
+        } else if (config.shared + bytes <=
+                   static_cast<std::size_t>(executor.shared_memory_per_block())) {
             config.shared += bytes;
         } else if (has_output) {
             workspace.place = MatrixPlace::output;
@@ -182,25 +185,29 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
         (eliminate_in_rows(executor, arguments) || eliminate_in_columns(executor, arguments))) {
         return;
     }
-    const auto launch = [&]<int tiles>(std::integral_constant<int, tiles>) {
-        const int lines = tiles_lines(tiles) * static_cast<int>(sizeof(E));
+    const auto launch = [&]<int side, int tiles>() {
+        const int lines = tiles_lines(side * tiles) * static_cast<int>(sizeof(E));
         BlockLaunch<E> block(executor, problems, n, n, index_bytes(n) + lines,
-                             !arguments.lu.empty());
-        if (tiles > 0) block.config.block = dim3(tiles_side * tiles_side);
-        core::launch(executor, lu_in_block<E, tiles>, block.config, arguments, block.workspace);
+                             !arguments.lu.empty(), tiles > 0);
+        block.config.block = dim3(tiles > 0 ? side * side : block.config.block.x);
+        core::launch(executor, lu_in_block<E, side, tiles>, block.config, arguments,
+                     block.workspace);
     };
-    // In tiles, while registers suffice: Complex<double> has 256 of them for 8 x 8 entries.
-    constexpr int most_tiles = sizeof(E) == 16 ? 6 : 8;
-    if (n <= 32 || n > tiles_side * most_tiles) {
-        launch(std::integral_constant<int, 0>());
-    } else if (n <= 3 * tiles_side) {
-        launch(std::integral_constant<int, 3>());
-    } else if (n <= 4 * tiles_side) {
-        launch(std::integral_constant<int, 4>());
-    } else if (n <= 6 * tiles_side) {
-        launch(std::integral_constant<int, 6>());
+    // In tiles, while registers suffice: Complex<double> needs 256 of them for 8 x 8 entries.
+    constexpr bool wide = sizeof(E) == 16;
+    constexpr int small_side = wide ? 16 : 8;
+    constexpr int small_tiles = wide ? 4 : 8;
+    constexpr int most_tiles = wide ? 6 : 8;
+    if (n <= 32 || n > 16 * most_tiles) {
+        launch.template operator()<16, 0>();
+    } else if (n <= 48) {
+        launch.template operator()<small_side, small_tiles * 3 / 4>();
+    } else if (n <= 64) {
+        launch.template operator()<small_side, small_tiles>();
+    } else if (n <= 96) {
+        launch.template operator()<16, 6>();
     } else {
-        launch(std::integral_constant<int, most_tiles>());
+        launch.template operator()<16, most_tiles>();
     }
 }
 

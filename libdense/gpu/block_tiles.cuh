@@ -2,29 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Elimination of a general matrix in the registers of a block of 16 x 16 threads, 2-D cyclically as
-// in block_solve.cuh: entry[a][b] of thread (ty, tx) is entry (16 a + ty, 16 b + tx). A step
-// publishes the pivot's column and row, and with an exchange the other row, in double-buffered
-// shared memory: one barrier a step, two with an exchange.
-// Source: Anderson 2014, ch. 4.5 (two-dimensional cyclic layout).
+// Elimination of a general matrix in the registers of a block of side x side threads, 2-D
+// cyclically as in block_solve.cuh: entry[a][b] of thread (ty, tx) is entry (side a + ty, side b +
+// tx). A step publishes the pivot's column and row, and with an exchange the other row, in
+// double-buffered shared memory: one barrier a step, two with an exchange. Source: Anderson 2014,
+// ch. 4.5 (two-dimensional cyclic layout).
 
 #include "libdense/gpu/block_lu.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
 
 namespace aperture::dense {
 
-inline constexpr int tiles_side = 16;
+/// Elements of the published lines of a matrix of `length` = side * tiles rows.
+APERTURE_HD constexpr int tiles_lines(int length) { return 2 * 3 * length; }
 
-/// Elements of the published lines.
-APERTURE_HD constexpr int tiles_lines(int tiles) { return 2 * 3 * tiles_side * tiles; }
-
-/// Eliminates `from`, of order n <= 16 tiles, and stores the factors in `to`: those of
+/// Eliminates `from`, of order n <= side * tiles, and stores the factors in `to`: those of
 /// factor_lu_in_block or, by Gauss-Jordan elimination, of eliminate_in_block. All threads of the
 /// block must call; they must wait before they use the factors and `rows`.
-template <int tiles, class T>
+template <int side, int tiles, class T>
 __device__ int eliminate_in_tiles(GeneralElimination elimination, int n, BlockMatrix<const T> from,
                                   BlockMatrix<T> to, int* rows, T* lines) {
-    constexpr int side = tiles_side;
     constexpr int length = side * tiles;
     const bool gauss_jordan = elimination == GeneralElimination::gauss_jordan;
     const bool exchange = elimination == GeneralElimination::pivoted_lu;

@@ -11,18 +11,19 @@ namespace aperture::dense {
 /// Eliminates a general matrix and computes what the operands ask for.
 ///
 /// Block: one problem after another, its factors in shared memory or where BlockWorkspace says.
-/// With `tiles` > 0, 256 threads eliminate a matrix of order up to 16 tiles in registers
-/// (block_tiles.cuh). Warp: one right-hand side or column of the inverse at a time, in registers.
-/// Grid: any number of blocks on x. Shared: [n] int, tiles_lines(tiles) and, if the matrix is
-/// there, [n][n | 1] of T. Bytes per problem: sizeof(T) times the entries of the operands. Flops
-/// per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per right-hand side.
-template <class T, int tiles>
-__global__ void __launch_bounds__(block_solver_threads, 1)
+/// With `tiles` > 0, side x side threads eliminate a matrix of order up to side * tiles in
+/// registers (block_tiles.cuh). Warp: one right-hand side or column of the inverse at a time, in
+/// registers. Grid: any number of blocks on x. Shared: [n] int, tiles_lines(side * tiles) and, if
+/// the matrix is there, [n][n | 1] of T. Bytes per problem: sizeof(T) times the entries of the
+/// operands. Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per
+/// right-hand side.
+template <class T, int side, int tiles>
+__global__ void __launch_bounds__(side* side, side == 8 && sizeof(T) == 4 ? 5 : 1)
     lu_in_block(LuArguments<T> p, BlockWorkspace<T> workspace) {
     const auto n = static_cast<int>(p.a.extent[1]);
     int* rows = core::shared<int>();
     T* lines = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(n));
-    T* tile = lines + tiles_lines(tiles);
+    T* tile = lines + tiles_lines(side * tiles);
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
@@ -30,8 +31,8 @@ __global__ void __launch_bounds__(block_solver_threads, 1)
         __syncthreads();
         int info = 0;
         if constexpr (tiles > 0) {
-            info = eliminate_in_tiles<tiles, T>(p.elimination, n, matrix_of(p.a, problem), a, rows,
-                                                lines);
+            info = eliminate_in_tiles<side, tiles, T>(p.elimination, n, matrix_of(p.a, problem), a,
+                                                      rows, lines);
             __syncthreads();
         } else {
             copy_matrix(n, n, matrix_of(p.a, problem), a);
