@@ -106,10 +106,16 @@ __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit
     }
 }
 
-/// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond.
+/// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond. Matrices
+/// without gaps are faster loaded as a whole.
 template <class Tile, class T>
 __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T, 3> from,
                                                      index_t first_problem, int valid) {
+    if (gapless<Tile>(from)) {
+        load_gapless<Tile>(tile, from.data + first_problem * from.stride[0], valid,
+                           core::thread_rank(), core::block_threads());
+        return;
+    }
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         if (column > row) return;
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =

@@ -18,7 +18,7 @@ namespace aperture::dense {
 /// operands. Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per
 /// right-hand side.
 template <class T, int side, int tiles>
-__global__ void __launch_bounds__(side* side, side == 8 && sizeof(T) == 4 ? 5 : 1)
+__global__ void __launch_bounds__(side* side, 1)
     lu_in_block(LuArguments<T> p, BlockWorkspace<T> workspace) {
     const auto n = static_cast<int>(p.a.extent[1]);
     int* rows = core::shared<int>();

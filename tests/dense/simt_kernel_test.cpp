@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <random>
 #include <vector>
 
+#include "libdense/gpu/batch_factor.cuh"
+#include "libdense/gpu/fast_divider.hpp"
 #include "tests/dense/host_batch.hpp"
 #include "tests/dense/matrix_zoo.hpp"
 #include "tests/dense/simt_runner.hpp"
@@ -125,6 +128,51 @@ TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
             EXPECT_TRUE(its_c.same_bits(c)) << "order " << order;
             EXPECT_TRUE(its.same_bits(interleaved)) << "order " << order;
         });
+    }
+}
+
+// Where shared memory is too small, blocks work in the output or in scratch memory.
+TEST(SimtKernels, BlocksHaveTheSameBitsWithLittleSharedMemory) {
+    constexpr int order = 40;
+    constexpr index_t problems = 11;
+    const SolveCase problem(problems, order, 3);
+    const auto run = [&](int shared_memory) {
+        core::Simt simt;
+        simt.device.shared_memory_per_block = shared_memory;
+        Batch lu(problems, order, order), qr(lu), inverse(lu), tau(problems, 1, order), g(lu);
+        Batch x(problem.b), solved(problem.b);
+        std::vector<int> info(problems), rows(problems * order);
+        const core::View<int, 1> its_info(info.data(), {problems});
+        const core::View<int, 2> its_rows(rows.data(), {problems, order});
+        const auto vectors = core::View<C, 2>(tau.view().data, {problems, order});
+        launch_factor_lu<core::Simt, C>(simt, Pivoting::partial, problem.a.view(), lu.view(),
+                                        its_rows, its_info);
+        launch_solve_lu<core::Simt, C>(simt, Pivoting::partial, problem.a.view(), x.view(),
+                                       its_info);
+        launch_invert<core::Simt, C>(simt, problem.a.view(), inverse.view(), its_info);
+        launch_factor_cholesky<core::Simt, C>(simt, problem.a.view(), g.view(), its_info);
+        launch_factor_qr<core::Simt, C>(simt, problem.a.view(), qr.view(), vectors);
+        launch_least_squares<core::Simt, C>(simt, problem.a.view(), problem.b.view(), solved.view(),
+                                            its_info);
+        return std::vector<Batch>{lu, x, inverse, g, qr, tau, solved};
+    };
+    const std::vector<Batch> expected = run(227 * 1024);
+    const std::vector<Batch> results = run(8 * 1024);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_TRUE(results[i].same_bits(expected[i])) << i;
+    }
+}
+
+TEST(FastDividers, DivideEveryNumberTheyMay) {
+    for (int divisor : {1, 2, 3, 5, 7, 16, 31, 33, 64, 255, 256, 4097, 65535}) {
+        const FastDivider divider(divisor);
+        const auto largest = static_cast<int>(std::min((1LL << 32) / divisor - 1, 0x7fffffffLL));
+        for (int n = 0; n < 100000; ++n) {
+            const int small = std::min(n, largest);
+            const int large = std::max(largest - n, 0);
+            ASSERT_EQ(divider.quotient(small), small / divisor) << small << " / " << divisor;
+            ASSERT_EQ(divider.quotient(large), large / divisor) << large << " / " << divisor;
+        }
     }
 }
 
