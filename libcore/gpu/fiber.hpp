@@ -16,66 +16,93 @@
 
 namespace aperture::core::simt {
 
-/// The state of a suspended execution: a fiber's, or the host thread's own.
-struct Context {
+/// A suspended execution: on a stack of its own, or the host thread's.
+struct Fiber {
     boost::context::detail::fcontext_t handle = nullptr;
-    const void* stack_bottom = nullptr;
-    std::size_t stack_size = 0;
-    void* fake_stack = nullptr;
 };
 
 /// Must run first on a fiber, and after everything that jumps back to it.
-inline void arrive(boost::context::detail::transfer_t from, void* fake_stack = nullptr) {
-    Context& left = *static_cast<Context*>(from.data);
-    left.handle = from.fctx;
-#if defined(APERTURE_SANITIZE)
-    __sanitizer_finish_switch_fiber(fake_stack, &left.stack_bottom, &left.stack_size);
-#else
-    static_cast<void>(fake_stack);
-#endif
+inline void arrive(boost::context::detail::transfer_t from) {
+    static_cast<Fiber*>(from.data)->handle = from.fctx;
 }
 
 /// Runs `to`; returns when something jumps back to `from`.
-inline void jump(Context& from, Context& to) {
-#if defined(APERTURE_SANITIZE)
-    __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
-#endif
-    arrive(boost::context::detail::jump_fcontext(to.handle, &from), from.fake_stack);
+inline void jump(Fiber& from, Fiber& to) {
+    arrive(boost::context::detail::jump_fcontext(to.handle, &from));
 }
 
-/// A stack of its own with a guard page below it, and the execution on it.
-class Fiber {
+/// The stacks of fibers, each with a guard page below it, in one piece of memory. AddressSanitizer
+/// must know on which stack a thread is. It is told of them as one, where the host thread enters
+/// and leaves them: to tell it at every jump would take longer than all else a jump does.
+class Stacks {
   public:
-    Context context;
-
-    explicit Fiber(void (*entry)(boost::context::detail::transfer_t))
-        : guard_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
-          memory_(mmap(nullptr, guard_ + stack_bytes, PROT_READ | PROT_WRITE,
+    explicit Stacks(std::size_t count)
+        : count_(count),
+          guard_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+          memory_(mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
         if (memory_ == MAP_FAILED) throw std::bad_alloc();
-        mprotect(memory_, guard_, PROT_NONE);
-        context.stack_bottom = bottom();
-        context.stack_size = stack_bytes;
-        context.handle =
-            boost::context::detail::make_fcontext(bottom() + stack_bytes, stack_bytes, entry);
     }
-    Fiber(const Fiber&) = delete;
-    Fiber& operator=(const Fiber&) = delete;
-    ~Fiber() {
+    Stacks(const Stacks&) = delete;
+    Stacks& operator=(const Stacks&) = delete;
+    ~Stacks() {
 #if defined(APERTURE_SANITIZE)
-        // The frames of an abandoned fiber leave AddressSanitizer's poison behind.
-        __asan_unpoison_memory_region(bottom(), stack_bytes);
+        // The frames of abandoned fibers leave AddressSanitizer's poison behind.
+        __asan_unpoison_memory_region(memory_, bytes());
 #endif
-        munmap(memory_, guard_ + stack_bytes);
+        munmap(memory_, bytes());
+    }
+
+    std::size_t count() const { return count_; }
+
+    /// A fiber on stack `i`. The first are the uppermost: what throws on them leaves less than the
+    /// 64 MB above it that AddressSanitizer cleans up at most.
+    Fiber fiber(std::size_t i, void (*entry)(boost::context::detail::transfer_t)) {
+        std::byte* const guard = static_cast<std::byte*>(memory_) + (count_ - 1 - i) * pitch();
+        mprotect(guard, guard_, PROT_NONE);
+        return {boost::context::detail::make_fcontext(guard + pitch(), stack_bytes, entry)};
+    }
+
+    /// Runs `first` on its stack, and what that jumps to, until something jumps to `host` by leave.
+    void enter(Fiber& host, Fiber& first) {
+#if defined(APERTURE_SANITIZE)
+        __sanitizer_start_switch_fiber(&host_fake_stack_, memory_, bytes());
+        entering_ = true;
+#endif
+        jump(host, first);
+#if defined(APERTURE_SANITIZE)
+        __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
+#endif
+    }
+    /// Fibers must call it wherever the host thread may have entered them.
+    void entered() {
+#if defined(APERTURE_SANITIZE)
+        if (entering_) __sanitizer_finish_switch_fiber(nullptr, &host_bottom_, &host_bytes_);
+        entering_ = false;
+#endif
+    }
+    void leave(Fiber& from, Fiber& host) {
+#if defined(APERTURE_SANITIZE)
+        __sanitizer_start_switch_fiber(nullptr, host_bottom_, host_bytes_);
+#endif
+        jump(from, host);
     }
 
   private:
     static constexpr std::size_t stack_bytes = 256 * 1024;
 
-    std::byte* bottom() const { return static_cast<std::byte*>(memory_) + guard_; }
+    std::size_t pitch() const { return guard_ + stack_bytes; }
+    std::size_t bytes() const { return count_ * pitch(); }
 
+    std::size_t count_;
     std::size_t guard_;
     void* memory_;
+#if defined(APERTURE_SANITIZE)
+    bool entering_ = false;
+    void* host_fake_stack_ = nullptr;
+    const void* host_bottom_ = nullptr;
+    std::size_t host_bytes_ = 0;
+#endif
 };
 
 }  // namespace aperture::core::simt

@@ -135,12 +135,12 @@ void Scheduler::enter() {
 /// Lets others run until the thread on the fiber `own`, now current, is chosen again.
 void Scheduler::wait(Fiber* own) {
     if (!choose()) {
-        jump(own->context, main);
+        stacks->leave(*own, main);
         return;
     }
     Lane& next = lane();
     if (next.fiber == nullptr) next.fiber = fiber();
-    if (next.fiber != own) jump(own->context, next.fiber->context);
+    if (next.fiber != own) jump(*own, *next.fiber);
     enter();
 }
 
@@ -187,6 +187,7 @@ void Scheduler::fiber_main(boost::context::detail::transfer_t from) {
     arrive(from);
     for (;;) {
         Scheduler& now = *running;
+        now.stacks->entered();
         Fiber* own = now.lane().fiber;
         now.enter();
         try {
@@ -197,12 +198,12 @@ void Scheduler::fiber_main(boost::context::detail::transfer_t from) {
         }
         if (now.error || !now.choose()) {
             now.idle.push_back(own);
-            jump(own->context, now.main);
+            now.stacks->leave(*own, now.main);
         } else if (Lane& next = now.lane(); next.fiber == nullptr) {
             next.fiber = own;
         } else {
             now.idle.push_back(own);
-            jump(own->context, next.fiber->context);
+            jump(*own, *next.fiber);
         }
     }
 }
@@ -213,8 +214,14 @@ Fiber* Scheduler::fiber() {
         idle.pop_back();
         return reused;
     }
-    fibers.push_back(std::make_unique<Fiber>(&Scheduler::fiber_main));
-    return fibers.back().get();
+    fibers.push_back(stacks->fiber(fibers.size(), &Scheduler::fiber_main));
+    return &fibers.back();
+}
+
+void Scheduler::abandon_fibers() {
+    idle.clear();
+    fibers.clear();
+    stacks.reset();
 }
 
 void Scheduler::launch(const Simt& simt, const Shape& launched, void (*body)(const void*),
@@ -230,8 +237,7 @@ void Scheduler::launch(const Simt& simt, const Shape& launched, void (*body)(con
     if (error) {
         // Threads are abandoned where they stand: their stacks are not reused.
         blocks.clear();
-        idle.clear();
-        fibers.clear();
+        abandon_fibers();
         std::rethrow_exception(std::exchange(error, nullptr));
     }
 }
@@ -260,13 +266,17 @@ void Scheduler::run() {
         }
         begin_block(resident);
     }
+    if (const std::size_t most = blocks.size() * threads; !stacks || stacks->count() < most) {
+        abandon_fibers();
+        stacks = std::make_unique<Stacks>(most);
+    }
     block = &blocks.front();
     choose_in_block();
     blockDim = shape.block;
     gridDim = shape.grid;
     running = this;
     lane().fiber = fiber();
-    jump(main, lane().fiber->context);
+    stacks->enter(main, *lane().fiber);
     running = nullptr;
 }
 

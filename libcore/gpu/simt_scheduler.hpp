@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <new>
@@ -90,15 +91,17 @@ class Scheduler {
     unsigned warp_in_turn = 0;
 
     // Kept from launch to launch.
-    Context main;
+    Fiber main;
     std::vector<Block> blocks;
-    std::vector<std::unique_ptr<Fiber>> fibers;
+    std::unique_ptr<Stacks> stacks;
+    std::deque<Fiber> fibers;
     std::vector<Fiber*> idle;
 
     void launch(const Simt& simt, const Shape& launched, void (*body)(const void*),
                 const void* closure);
     void run();
     Fiber* fiber();
+    void abandon_fibers();
     void begin_block(Block& next);
     bool choose();
     bool choose_in_block();
