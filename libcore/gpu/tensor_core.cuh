@@ -41,13 +41,18 @@ inline float add_products_cut_off(float sum, const double (&x)[8], const double 
         highest = std::max(highest, first_bit(x[k]) + first_bit(y[k]));
     }
     if (highest == none) return 0;
-    const double scale = std::ldexp(1.0, 25 - highest);
+    // Powers of two between 2^-323 and 2^323, made of their bits: ldexp takes longer than the rest.
+    const auto power_of_2 = [](int exponent) {
+        return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+    };
+    const double scale = power_of_2(25 - highest);
     double total = std::trunc(sum * scale);
     for (int k = 0; k < 8; ++k) total += std::trunc(x[k] * y[k] * scale);
-    total /= scale;
+    total *= power_of_2(highest - 25);
     const auto nearest = static_cast<float>(total);
     const bool away = std::isfinite(nearest) && std::fabs(double(nearest)) > std::fabs(total);
-    return away ? std::nextafter(nearest, 0.0f) : nearest;
+    // The next number toward zero.
+    return away ? float_of(bits_of(nearest) - 1) : nearest;
 }
 
 inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const float (&b)[2],

@@ -70,12 +70,14 @@ void expect_ends_everywhere(const Parameters& parameters) {
 TEST(Checkpoints, EndEverySolver) {
     for (const Solver solver : {Solver::ialm, Solver::admm, Solver::accaltproj}) {
         for (const Svd svd : {Svd::gram, Svd::tsqr, Svd::cholqr2}) {
+            // Only ialm's are all run: admm takes other steps, and projections have one way.
+            if (solver != Solver::ialm && svd != Svd::gram) continue;
             SCOPED_TRACE(testing::Message() << "solver " << static_cast<int>(solver) << ", svd "
                                             << static_cast<int>(svd));
             Parameters parameters;
             parameters.solver = solver;
             parameters.svd = svd;
-            parameters.max_iterations = 4;
+            parameters.max_iterations = 2;
             parameters.mask_threshold = 25;
             expect_ends_everywhere<float>(parameters);
             expect_ends_everywhere<double>(parameters);
