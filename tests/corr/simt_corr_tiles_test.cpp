@@ -30,7 +30,7 @@ TEST(SimtCorrTiles, ThatTheLibraryDoesNotUseAreTheOracles) {
             return sums;
         };
         for (const corr::Case& c : cases) {
-            const Problem problem{2, c.image, c.lags, corr::Method::direct, false, 1, precision};
+            const Problem problem{4, c.image, c.lags, corr::Method::direct, false, 1, precision};
             expect_the_oracles(Content::bright, c, {problem}, correlate);
         }
     });
