@@ -147,7 +147,8 @@ TYPED_TEST_P(RobustPcaSuite, SplitsAsTheTextbookDoes) {
         for (const Solver solver : {Solver::ialm, Solver::admm}) {
             Parameters parameters;
             parameters.solver = solver;
-            for (const int iterations : {1, 2, 9})
+            // The first iteration, and an even number of them.
+            for (const int iterations : {1, 6})
                 this->expect_split(values, frames, parameters, iterations);
         }
     }
