@@ -12,7 +12,7 @@ namespace aperture::stap::kernel_cases {
 
 inline std::vector<Case> attempt_cases() {
     const Case automatic{.channels = 4,
-                         .doppler_bins = 13,
+                         .doppler_bins = 21,
                          .range_cells = 75,
                          .training_block = 34,
                          .detector = Detector::amf,
