@@ -4,6 +4,7 @@
 
 #if APERTURE_CUDA
 #include <algorithm>
+#include <bit>
 #include <complex>
 #include <functional>
 #include <memory>
@@ -254,7 +255,7 @@ void add_order(index_t n) {
         dense::factor_qr<T>(on.gpu, on.in_a(), on.c.view(), on.y.view());
     });
 
-    const auto value = [](T number) { return *reinterpret_cast<Value*>(&number); };
+    const auto value = [](T number) { return std::bit_cast<Value>(number); };
     const auto cublas = [](Operands<T>& on) {
         static thread_local cublasHandle_t handle = [] {
             cublasHandle_t created = nullptr;

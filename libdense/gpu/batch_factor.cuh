@@ -72,12 +72,13 @@ bool solve_in_columns(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
     if (p.x.extent[1] > 16) return false;
     const int sides = columns_sides(p.x.extent[1]);
-    const int lanes = tuning::columns_lanes<E>(n, n + sides);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::solve, n, n + sides);
     if (lanes == 0) return false;
     void (*compiled)(LuArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
         const auto find = [&]<int its_sides>() {
-            constexpr int its_lanes = tuning::columns_lanes<E>(order, order + its_sides);
+            constexpr int its_lanes =
+                tuning::columns_lanes<E>(tuning::ColumnsWork::solve, order, order + its_sides);
             if constexpr (its_lanes > 0) {
                 using enum GeneralElimination;
                 compiled =
@@ -101,13 +102,14 @@ bool solve_in_columns(Executor& executor, const LuArguments<E>& p) {
 template <class Executor, class E>
 bool lu_in_columns(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const int lanes = tuning::columns_lanes<E>(n, n);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor_with_exchanges, n, n);
     if (lanes == 0) return false;
     const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
     const bool invert = !p.inverse.empty();
     void (*compiled)(LuArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes = tuning::columns_lanes<E>(order, order);
+        constexpr int its_lanes =
+            tuning::columns_lanes<E>(tuning::ColumnsWork::factor_with_exchanges, order, order);
         if constexpr (its_lanes > 0) {
             compiled = invert     ? inverse_in_columns<E, order, its_lanes>
                        : exchange ? dense::lu_in_columns<E, order, its_lanes, true>
@@ -223,11 +225,12 @@ LuArguments<E> lu_arguments(KernelView<const E, 3> a, Pivoting pivoting) {
 template <class Executor, class E>
 bool cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const int lanes = tuning::columns_lanes<E>(n, n);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor, n, n);
     if (lanes == 0) return false;
     void (*compiled)(CholeskyArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes = tuning::columns_lanes<E>(order, order);
+        constexpr int its_lanes =
+            tuning::columns_lanes<E>(tuning::ColumnsWork::factor, order, order);
         if constexpr (its_lanes > 0) compiled = dense::cholesky_in_columns<E, order, its_lanes>;
     });
     return launch_in_columns(
@@ -239,11 +242,12 @@ template <class Executor, class E>
 bool qr_in_columns(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
-    const int lanes = tuning::columns_lanes<E>(m, n);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor, m, n);
     if (lanes == 0) return false;
     void (*compiled)(QrArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes = tuning::columns_lanes<E>(order, order);
+        constexpr int its_lanes =
+            tuning::columns_lanes<E>(tuning::ColumnsWork::factor, order, order);
         if constexpr (its_lanes > 0) {
             if (m == n) compiled = dense::qr_in_columns<E, order, order, its_lanes>;
         }

@@ -70,18 +70,33 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
 /// Largest number of rows of a matrix whose columns are distributed over registers.
 inline constexpr int largest_columns_rows = 32;
 
+/// What the kernels of in_columns.cuh do, as far as it decides how many lanes share a matrix.
+enum class ColumnsWork { factor, factor_with_exchanges, solve };
+
+/// Registers for the columns of a lane and a further one. Factors are fastest with few of them, so
+/// that many warps hide latencies; exchanges and substitutions with few shuffles. H100, percent of
+/// the bound with 64 and with 128 (orders up to 16) or 176 registers: Cholesky fp32 of order 16, 32
+/// 61 and 54, 43 and 35; fp64 of order 16 71 and 59; QR fp32 of order 32 34 and 18; LU with
+/// pivoting fp64 of order 8, 16 97 and 91, 56 and 61; solve fp64 of order 16 21 and 36.
+constexpr int columns_registers(ColumnsWork work, int rows) {
+    if (work == ColumnsWork::factor) return 64;
+    if (work == ColumnsWork::factor_with_exchanges && rows <= 8) return 64;
+    return rows <= 16 ? 128 : 176;
+}
+
 /// Threads for a problem of `rows` x `columns` in registers (in_columns.cuh), the fewest with which
-/// the columns and a further one fit; 0 if none do.
+/// its columns and a further one fit; 0 if none do.
 template <class T>
-constexpr int columns_lanes(int rows, int columns) {
+constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
     if (rows < 1 || rows > largest_columns_rows) return 0;
     constexpr int words = static_cast<int>(sizeof(T)) / 4;
+    int registers = 0;
     for (int lanes = 1; lanes <= 32; lanes *= 2) {
-        const int registers = ((columns + lanes - 1) / lanes + 1) * rows * words;
-        const int most = lanes == 1 ? 80 : rows <= 16 ? 128 : 176;
-        if (registers <= most) return lanes;
+        registers = ((columns + lanes - 1) / lanes + 1) * rows * words;
+        if (registers <= (lanes == 1 ? 80 : columns_registers(work, rows))) return lanes;
     }
-    return 0;
+    constexpr int most = 176;
+    return registers <= most ? 32 : 0;
 }
 
 /// Lanes for a problem with a row each (in_rows.cuh); 0 if there are too many rows.
