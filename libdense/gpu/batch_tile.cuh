@@ -106,16 +106,10 @@ __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit
     }
 }
 
-/// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond. Matrices
-/// without gaps are faster loaded as a whole.
+/// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond.
 template <class Tile, class T>
 __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T, 3> from,
                                                      index_t first_problem, int valid) {
-    if (gapless<Tile>(from)) {
-        load_gapless<Tile>(tile, from.data + first_problem * from.stride[0], valid,
-                           core::thread_rank(), core::block_threads());
-        return;
-    }
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         if (column > row) return;
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
@@ -123,12 +117,13 @@ __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T
     });
 }
 
-/// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond.
-template <class Tile, class T, class U>
+/// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond. `at_once`: whole
+/// matrices without gaps several entries at a time, for which registers must be free.
+template <class Tile, bool at_once = false, class T, class U>
 __device__ __forceinline__ void load_rows(T* tile, const KernelView<U, 3>& from,
                                           index_t first_problem, int valid, int first_row,
                                           int valid_rows) {
-    if (first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(from)) {
+    if (at_once && first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(from)) {
         load_gapless<Tile>(tile, from.data + first_problem * from.stride[0], valid,
                            core::thread_rank(), core::block_threads());
         return;
@@ -142,11 +137,11 @@ __device__ __forceinline__ void load_rows(T* tile, const KernelView<U, 3>& from,
 }
 
 /// Stores rows, the inverse of `load_rows`.
-template <class Tile, class T>
+template <class Tile, bool at_once = false, class T>
 __device__ __forceinline__ void store_rows(const T* tile, KernelView<T, 3> to,
                                            index_t first_problem, int valid, int first_row,
                                            int valid_rows) {
-    if (first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(to)) {
+    if (at_once && first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(to)) {
         store_gapless<Tile>(tile, to.data + first_problem * to.stride[0], valid,
                             core::thread_rank(), core::block_threads());
         return;

@@ -64,7 +64,7 @@ struct MatrixInColumns {
     template <class U>
     __device__ __forceinline__ void load(const KernelView<U, 3>& batch,
                                          const ColumnsPosition<lanes>& at) const {
-        if (!direct(batch)) load_rows<Tile>(tile, batch, at.first, at.valid, 0, rows);
+        if (!direct(batch)) load_rows<Tile, true>(tile, batch, at.first, at.valid, 0, rows);
     }
     /// Calls use(entry), whose entry(row, column) is the problem's, after that barrier.
     template <class U, class Use>
@@ -95,7 +95,7 @@ struct MatrixInColumns {
         for_each(
             [&](int row, int column, T value) { own[row * Tile::row_stride + column] = value; });
         __syncthreads();
-        store_rows<Tile>(tile, batch, at.first, at.valid, 0, rows);
+        store_rows<Tile, true>(tile, batch, at.first, at.valid, 0, rows);
     }
 };
 
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(columns_threads) solve_in_columns(LuArguments<
     const auto count = static_cast<int>(p.x.extent[1]);
     const T zero = T(RealOf<T>(0));
     matrix.load(p.a, at);
-    load_rows<Sides>(vectors, p.x, at.first, at.valid, 0, count);
+    load_rows<Sides, true>(vectors, p.x, at.first, at.valid, 0, count);
     __syncthreads();
     T* const own = vectors + at.local * Sides::problem_stride;
 
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(columns_threads) solve_in_columns(LuArguments<
         if (r < sides) own[r * Sides::row_stride + row] = info == 0 ? value : zero;
     });
     __syncthreads();
-    store_rows<Sides>(vectors, p.x, at.first, at.valid, 0, count);
+    store_rows<Sides, true>(vectors, p.x, at.first, at.valid, 0, count);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
