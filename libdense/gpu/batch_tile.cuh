@@ -92,13 +92,11 @@ __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit
     constexpr int matrix = Tile::rows * Tile::columns;
     const int threads = core::block_threads();
     if (problem_fastest) {
-        APERTURE_UNROLL_BY(4)
         for (int i = core::thread_rank(); i < Tile::problems * matrix; i += threads) {
             const int entry = i / Tile::problems;
             visit(i % Tile::problems, entry / Tile::columns, entry % Tile::columns);
         }
     } else {
-        APERTURE_UNROLL_BY(4)
         for (int i = core::thread_rank(); i < Tile::problems * matrix; i += threads) {
             const int entry = i % matrix;
             visit(i / matrix, entry / Tile::columns, entry % Tile::columns);
