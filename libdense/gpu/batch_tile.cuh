@@ -118,13 +118,14 @@ __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T
 /// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond. `at_once`: whole
 /// matrices without gaps several entries at a time, for which registers must be free.
 template <class Tile, bool at_once = false, class T, class U>
-__device__ __forceinline__ void load_rows(T* tile, const KernelView<U, 3>& from,
-                                          index_t first_problem, int valid, int first_row,
-                                          int valid_rows) {
-    if (at_once && first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(from)) {
-        load_gapless<Tile>(tile, from.data + first_problem * from.stride[0], valid,
-                           core::thread_rank(), core::block_threads());
-        return;
+__device__ __forceinline__ void load_rows(T* tile, KernelView<U, 3> from, index_t first_problem,
+                                          int valid, int first_row, int valid_rows) {
+    if constexpr (at_once) {
+        if (first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(from)) {
+            load_gapless<Tile>(tile, from.data + first_problem * from.stride[0], valid,
+                               core::thread_rank(), core::block_threads());
+            return;
+        }
     }
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
@@ -139,10 +140,12 @@ template <class Tile, bool at_once = false, class T>
 __device__ __forceinline__ void store_rows(const T* tile, KernelView<T, 3> to,
                                            index_t first_problem, int valid, int first_row,
                                            int valid_rows) {
-    if (at_once && first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(to)) {
-        store_gapless<Tile>(tile, to.data + first_problem * to.stride[0], valid,
-                            core::thread_rank(), core::block_threads());
-        return;
+    if constexpr (at_once) {
+        if (first_row == 0 && valid_rows >= Tile::rows && gapless<Tile>(to)) {
+            store_gapless<Tile>(tile, to.data + first_problem * to.stride[0], valid,
+                                core::thread_rank(), core::block_threads());
+            return;
+        }
     }
     for_each_entry<Tile>(interleaved(to), [&](int problem, int row, int column) {
         if (problem >= valid || row >= valid_rows) return;
