@@ -10,6 +10,8 @@
     FUNCTION(EXECUTOR, std::complex<float>)          \
     FUNCTION(EXECUTOR, std::complex<double>)
 
+// Arguments are types.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define APERTURE_SOLVE(EXECUTOR, T)                                                              \
     template void solve<T>(EXECUTOR&, Factorisation, MatrixBatch<const T, EXECUTOR::Space>,      \
                            MatrixBatch<T, EXECUTOR::Space>, core::View<int, 1, EXECUTOR::Space>, \
@@ -76,3 +78,4 @@
                                      core::View<int, 1, EXECUTOR::Space>);                 \
     template void substitute_cholesky<T>(EXECUTOR&, MatrixBatch<const T, EXECUTOR::Space>, \
                                          MatrixBatch<T, EXECUTOR::Space>);
+// NOLINTEND(bugprone-macro-parentheses)
