@@ -8,7 +8,6 @@
 #include <complex>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>

@@ -24,7 +24,6 @@ struct Vendor;
         static constexpr auto getrs = cublas##X##getrsBatched;      \
         static constexpr auto geqrf = cublas##X##geqrfBatched;      \
         static constexpr auto potrf = cusolverDn##X##potrfBatched;  \
-        static constexpr auto potrs = cusolverDn##X##potrsBatched;  \
     };
 APERTURE_VENDOR(float, float, S)
 APERTURE_VENDOR(double, double, D)

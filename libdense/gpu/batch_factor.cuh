@@ -64,33 +64,30 @@ inline const char* name_of(GeneralElimination elimination) {
                                                            : "GeneralElimination::gauss_jordan";
 }
 
-/// Numbers of right-hand sides that solve_in_columns is compiled for.
-constexpr int columns_sides(index_t sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
+/// Numbers of right-hand sides that kernels are compiled for, and that of those compiled ahead.
+constexpr int compiled_sides(index_t sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
+inline constexpr int most_sides = 16;
+inline constexpr int ahead_sides = 4;
 
 template <class Executor, class E>
-bool solve_in_columns(Executor& executor, const LuArguments<E>& p) {
+bool launch_solve_in_columns(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    if (p.x.extent[1] > 16) return false;
-    const int sides = columns_sides(p.x.extent[1]);
+    if (p.x.extent[1] > most_sides) return false;
+    const int sides = compiled_sides(p.x.extent[1]);
     const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::solve, n, n + sides);
     if (lanes == 0) return false;
     void (*compiled)(LuArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        const auto find = [&]<int its_sides>() {
-            constexpr int its_lanes =
-                tuning::columns_lanes<E>(tuning::ColumnsWork::solve, order, order + its_sides);
-            if constexpr (its_lanes > 0) {
-                using enum GeneralElimination;
-                compiled =
-                    p.elimination == lu
-                        ? dense::solve_in_columns<E, order, its_sides, its_lanes, lu>
-                    : p.elimination == pivoted_lu
-                        ? dense::solve_in_columns<E, order, its_sides, its_lanes, pivoted_lu>
-                        : dense::solve_in_columns<E, order, its_sides, its_lanes, gauss_jordan>;
-            }
-        };
-        sides == 1 ? find.template operator()<1>() : find.template operator()<4>();
-        if (sides > 4) compiled = nullptr;
+        constexpr int its_lanes =
+            tuning::columns_lanes<E>(tuning::ColumnsWork::solve, order, order + ahead_sides);
+        if constexpr (its_lanes > 0) {
+            using enum GeneralElimination;
+            if (sides != ahead_sides) return;
+            compiled = p.elimination == lu ? solve_in_columns<E, order, ahead_sides, its_lanes, lu>
+                       : p.elimination == pivoted_lu
+                           ? solve_in_columns<E, order, ahead_sides, its_lanes, pivoted_lu>
+                           : solve_in_columns<E, order, ahead_sides, its_lanes, gauss_jordan>;
+        }
     });
     return launch_in_columns(
         executor,
@@ -100,7 +97,7 @@ bool solve_in_columns(Executor& executor, const LuArguments<E>& p) {
 }
 
 template <class Executor, class E>
-bool lu_in_columns(Executor& executor, const LuArguments<E>& p) {
+bool launch_lu_in_columns(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
     const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor_with_exchanges, n, n);
     if (lanes == 0) return false;
@@ -112,8 +109,8 @@ bool lu_in_columns(Executor& executor, const LuArguments<E>& p) {
             tuning::columns_lanes<E>(tuning::ColumnsWork::factor_with_exchanges, order, order);
         if constexpr (its_lanes > 0) {
             compiled = invert     ? inverse_in_columns<E, order, its_lanes>
-                       : exchange ? dense::lu_in_columns<E, order, its_lanes, true>
-                                  : dense::lu_in_columns<E, order, its_lanes, false>;
+                       : exchange ? lu_in_columns<E, order, its_lanes, true>
+                                  : lu_in_columns<E, order, its_lanes, false>;
         }
     });
     return launch_in_columns(
@@ -125,19 +122,20 @@ bool lu_in_columns(Executor& executor, const LuArguments<E>& p) {
 }
 
 template <class Executor, class E>
-bool eliminate_in_columns(Executor& executor, const LuArguments<E>& p) {
-    return p.x.empty() ? lu_in_columns(executor, p) : solve_in_columns(executor, p);
+bool launch_elimination_in_columns(Executor& executor, const LuArguments<E>& p) {
+    return p.x.empty() ? launch_lu_in_columns(executor, p) : launch_solve_in_columns(executor, p);
 }
 
 /// Without Gauss-Jordan elimination, which would cost a row as much as a factorisation.
 template <class Executor, class E>
-bool eliminate_in_rows(Executor& executor, const LuArguments<E>& p) {
+bool launch_elimination_in_rows(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
     const int lanes = tuning::rows_lanes(n);
     const bool solve = !p.x.empty();
     const bool invert = !p.inverse.empty();
-    const int sides = solve ? columns_sides(p.x.extent[1]) : 0;
-    if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan || p.x.extent[1] > 16) {
+    const int sides = solve ? compiled_sides(p.x.extent[1]) : 0;
+    if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan ||
+        p.x.extent[1] > most_sides) {
         return false;
     }
     const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
@@ -150,9 +148,9 @@ bool eliminate_in_rows(Executor& executor, const LuArguments<E>& p) {
             } else if (!solve) {
                 compiled = exchange ? lu_in_rows<E, order, its_lanes, true>
                                     : lu_in_rows<E, order, its_lanes, false>;
-            } else if (sides == 4) {
-                compiled = exchange ? solve_in_rows<E, order, 4, its_lanes, true>
-                                    : solve_in_rows<E, order, 4, its_lanes, false>;
+            } else if (sides == ahead_sides) {
+                compiled = exchange ? solve_in_rows<E, order, ahead_sides, its_lanes, true>
+                                    : solve_in_rows<E, order, ahead_sides, its_lanes, false>;
             }
         }
     });
@@ -182,9 +180,9 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
         plain_lu ? tuning::largest_columns_order_of_lu : tuning::largest_columns_order;
     const bool columns =
         mapping == Mapping::columns || (mapping == Mapping::automatic && n <= by_columns);
-    if (columns && eliminate_in_columns(executor, arguments)) return;
-    if (mapping != Mapping::block &&
-        (eliminate_in_rows(executor, arguments) || eliminate_in_columns(executor, arguments))) {
+    if (columns && launch_elimination_in_columns(executor, arguments)) return;
+    if (mapping != Mapping::block && (launch_elimination_in_rows(executor, arguments) ||
+                                      launch_elimination_in_columns(executor, arguments))) {
         return;
     }
     const auto launch = [&]<int side, int tiles>() {
@@ -223,7 +221,7 @@ LuArguments<E> lu_arguments(KernelView<const E, 3> a, Pivoting pivoting) {
 }
 
 template <class Executor, class E>
-bool cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
+bool launch_cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
     const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor, n, n);
     if (lanes == 0) return false;
@@ -231,7 +229,7 @@ bool cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
         constexpr int its_lanes =
             tuning::columns_lanes<E>(tuning::ColumnsWork::factor, order, order);
-        if constexpr (its_lanes > 0) compiled = dense::cholesky_in_columns<E, order, its_lanes>;
+        if constexpr (its_lanes > 0) compiled = cholesky_in_columns<E, order, its_lanes>;
     });
     return launch_in_columns(
         executor, core::text("cholesky_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ">"),
@@ -239,7 +237,7 @@ bool cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
 }
 
 template <class Executor, class E>
-bool qr_in_columns(Executor& executor, const QrArguments<E>& p) {
+bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
     const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor, m, n);
@@ -249,7 +247,7 @@ bool qr_in_columns(Executor& executor, const QrArguments<E>& p) {
         constexpr int its_lanes =
             tuning::columns_lanes<E>(tuning::ColumnsWork::factor, order, order);
         if constexpr (its_lanes > 0) {
-            if (m == n) compiled = dense::qr_in_columns<E, order, order, its_lanes>;
+            if (m == n) compiled = qr_in_columns<E, order, order, its_lanes>;
         }
     });
     return launch_in_columns(
@@ -298,7 +296,7 @@ void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Ex
     const CholeskyArguments<E> arguments{core::kernel_view(a), core::kernel_view(g),
                                          core::kernel_view(info)};
     if (ForcedMapping::current() != Mapping::block &&
-        detail::cholesky_in_columns(executor, arguments)) {
+        detail::launch_cholesky_in_columns(executor, arguments)) {
         return;
     }
     const detail::BlockLaunch<E> launch(executor, problems, n, n, 0, true);
@@ -403,7 +401,8 @@ void launch_factor_qr(Executor& executor, MatrixBatch<const T, typename Executor
     arguments.a = core::kernel_view(a);
     arguments.qr = core::kernel_view(qr);
     arguments.tau = core::kernel_view(tau);
-    if (ForcedMapping::current() != Mapping::block && detail::qr_in_columns(executor, arguments)) {
+    if (ForcedMapping::current() != Mapping::block &&
+        detail::launch_qr_in_columns(executor, arguments)) {
         return;
     }
     const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), true);

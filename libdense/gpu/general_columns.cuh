@@ -216,7 +216,7 @@ __device__ __forceinline__ void factor_qr_in_columns(T (&columns)[slots][rows], 
         record(k, reflector.tau);
         const T factor = core::conj(reflector.tau);
         T v[rows];
-        T sum[slots];
+        T sum[slots] = {};
         APERTURE_UNROLL
         for (int slot = slot_of_k; slot < slots; ++slot) sum[slot] = columns[slot][k];
         APERTURE_UNROLL

@@ -79,6 +79,19 @@ struct MatrixInColumns {
             use([own](int row, int column) { return own[row * Tile::row_stride + column]; });
         }
     }
+    /// Loads all columns, zeros beyond; then the tile is free.
+    template <int slots, class U>
+    __device__ __forceinline__ void load_columns(T (&to)[slots][rows],
+                                                 const KernelView<U, 3>& batch,
+                                                 const ColumnsPosition<lanes>& at) const {
+        load(batch, at);
+        __syncthreads();
+        with_entries(batch, at, [&](auto entry) {
+            fill_general_columns<lanes, columns>(to, at.lane, entry,
+                                                 [](int, int) { return T(RealOf<T>(0)); });
+        });
+        __syncthreads();
+    }
     /// Stores what for_each(store) calls store(row, column, value) with. The tile must not be in
     /// use.
     template <class ForEach>
@@ -143,14 +156,8 @@ __global__ void __launch_bounds__(columns_threads) lu_in_columns(LuArguments<T> 
     constexpr int slots = (order + lanes - 1) / lanes;
     const ColumnsPosition<lanes> at(p.a.extent[0]);
     const MatrixInColumns<T, order, order, lanes> matrix{core::shared<T>()};
-    matrix.load(p.a, at);
-    __syncthreads();
     T columns[slots][order];
-    matrix.with_entries(p.a, at, [&](auto entry) {
-        fill_general_columns<lanes, order>(columns, at.lane, entry,
-                                           [](int, int) { return T(RealOf<T>(0)); });
-    });
-    __syncthreads();
+    matrix.load_columns(columns, p.a, at);
     int info = 0;
     const bool reports = at.exists() && at.lane == 0;
     bool odd = false;
@@ -181,14 +188,8 @@ __global__ void __launch_bounds__(columns_threads) inverse_in_columns(LuArgument
     const ColumnsPosition<lanes> at(p.a.extent[0]);
     const MatrixInColumns<T, order, order, lanes> matrix{core::shared<T>()};
     const T zero = T(RealOf<T>(0));
-    matrix.load(p.a, at);
-    __syncthreads();
     T columns[slots][order];
-    matrix.with_entries(p.a, at, [&](auto entry) {
-        fill_general_columns<lanes, order>(columns, at.lane, entry,
-                                           [](int, int) { return T(RealOf<T>(0)); });
-    });
-    __syncthreads();
+    matrix.load_columns(columns, p.a, at);
     int info = 0;
     int rows[order];
     invert_in_columns<lanes>(columns, at.lane, info, rows);
@@ -283,14 +284,8 @@ __global__ void __launch_bounds__(columns_threads) qr_in_columns(QrArguments<T> 
     constexpr int slots = (order + lanes - 1) / lanes;
     const ColumnsPosition<lanes> at(p.a.extent[0]);
     const MatrixInColumns<T, rows, order, lanes> matrix{core::shared<T>()};
-    matrix.load(p.a, at);
-    __syncthreads();
     T columns[slots][rows];
-    matrix.with_entries(p.a, at, [&](auto entry) {
-        fill_general_columns<lanes, order>(columns, at.lane, entry,
-                                           [](int, int) { return T(RealOf<T>(0)); });
-    });
-    __syncthreads();
+    matrix.load_columns(columns, p.a, at);
     const R back = R(1) / scale_columns<lanes>(columns);
     factor_qr_in_columns<lanes, order>(columns, at.lane, [&](int k, T tau) {
         if (at.exists() && at.lane == 0) p.tau(at.problem(), k) = tau;

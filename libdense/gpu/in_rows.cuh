@@ -79,6 +79,14 @@ struct WarpTile {
         }
         __syncwarp();
     }
+    /// Copies the lane's row, or for lanes without one the last.
+    template <int length>
+    __device__ __forceinline__ void load_row(T (&row)[length],
+                                             const RowsPosition<lanes>& at) const {
+        const T* const from = own(at) + (at.lane < rows ? at.lane : rows - 1) * Tile::row_stride;
+        APERTURE_UNROLL
+        for (int j = 0; j < columns; ++j) row[j] = from[j];
+    }
     __device__ __forceinline__ void store(const KernelView<T, 3>& batch,
                                           const RowsPosition<lanes>& at, int count = rows) const {
         __syncwarp();
@@ -113,9 +121,8 @@ struct WarpTile {
 /// Chooses the pivot of step k: the lane with the largest entry of column k, the first of several
 /// by position, the same in all lanes of the group. A NaN counts as the largest in the row at k and
 /// as the smallest elsewhere.
-template <bool exchange, int lanes, int order, class T>
+template <int lanes, int order, class T>
 __device__ __forceinline__ int choose_pivot(T entry, int k, int lane, int position) {
-    if (!exchange) return k;
     using R = RealOf<T>;
     R size = magnitude(entry);
     if (size != size) size = position == k ? R(2) * largest_finite<R> : R(-1);
@@ -132,8 +139,27 @@ __device__ __forceinline__ int choose_pivot(T entry, int k, int lane, int positi
     return best % core::warp_size;
 }
 
+/// The pivot of a step, the same in all lanes of the group.
+struct RowPivot {
+    int lane;
+    int row;  ///< where its row was before it came to row k
+};
+
+/// Chooses the pivot of step k, and exchanges its row with row k: `position` is that of the lane's
+/// row.
+template <bool exchange, int lanes, int order, class T>
+__device__ __forceinline__ RowPivot exchange_pivot(T entry, int k, int lane, int& position) {
+    RowPivot pivot{k, k};
+    if (exchange) {
+        pivot.lane = choose_pivot<lanes, order>(entry, k, lane, position);
+        pivot.row = core::broadcast<lanes>(position, pivot.lane);
+        position = lane == pivot.lane ? k : position == k ? pivot.row : position;
+    }
+    return pivot;
+}
+
 /// Eliminates below the pivots: factors of L replace the entries that they clear. Calls
-/// record(k, row, pivot's lane) with the exchanged rows. Columns from `order` on are right-hand
+/// record(k, pivot). Columns from `order` on are right-hand
 /// sides. `position` becomes that of the lane's row.
 template <bool exchange, int lanes, int order, int columns, class T, class Record>
 __device__ __forceinline__ void eliminate_rows(T (&row)[columns], int lane, int& position,
@@ -142,13 +168,9 @@ __device__ __forceinline__ void eliminate_rows(T (&row)[columns], int lane, int&
     position = lane;
     APERTURE_UNROLL
     for (int k = 0; k < order; ++k) {
-        const int pivots_lane = choose_pivot<exchange, lanes, order>(row[k], k, lane, position);
-        const int exchanged = exchange ? core::broadcast<lanes>(position, pivots_lane) : k;
-        if (exchange) {
-            position = lane == pivots_lane ? k : position == k ? exchanged : position;
-        }
-        record(k, exchanged, pivots_lane);
-        const T pivot = core::broadcast<lanes>(row[k], pivots_lane);
+        const RowPivot chosen = exchange_pivot<exchange, lanes, order>(row[k], k, lane, position);
+        record(k, chosen);
+        const T pivot = core::broadcast<lanes>(row[k], chosen.lane);
         const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot, k, info);
         const bool active = position > k && lane < order;
         const T factor = active ? reciprocal.times(row[k]) : zero;
@@ -156,7 +178,7 @@ __device__ __forceinline__ void eliminate_rows(T (&row)[columns], int lane, int&
         APERTURE_UNROLL
         for (int j = k + 1; j < columns; ++j) {
             row[j] =
-                core::multiply_add(row[j], -factor, core::broadcast<lanes>(row[j], pivots_lane));
+                core::multiply_add(row[j], -factor, core::broadcast<lanes>(row[j], chosen.lane));
         }
     }
 }
@@ -170,20 +192,17 @@ __global__ void __launch_bounds__(rows_threads) lu_in_rows(LuArguments<T> p) {
     matrix.load(p.a, at);
     T* const own = matrix.own(at);
     T row[order];
-    const int source = at.lane < order ? at.lane : order - 1;
-    APERTURE_UNROLL
-    for (int j = 0; j < order; ++j) row[j] = own[source * Matrix::Tile::row_stride + j];
+    matrix.load_row(row, at);
     __syncwarp();
     int info = 0;
     int position = 0;
     bool odd = false;
     const bool reports = at.exists() && at.lane == 0;
     eliminate_rows<exchange, lanes, order>(row, at.lane, position, info,
-                                           [&](int k, int exchanged, int) {
-                                               odd = odd != (exchanged != k);
-                                               if (reports && !p.pivots.empty()) {
-                                                   p.pivots(at.problem(), k) = exchanged;
-                                               }
+                                           [&](int k, RowPivot pivot) {
+                                               odd = odd != (pivot.row != k);
+                                               if (reports && !p.pivots.empty())
+                                                   p.pivots(at.problem(), k) = pivot.row;
                                            });
     if (at.lane < order) {
         APERTURE_UNROLL
@@ -213,21 +232,19 @@ __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) 
     matrix.load(p.a, at);
     vectors.load(p.x, at, count);
     T row[order + sides];
-    T* const own = matrix.own(at);
     T* const own_sides = vectors.own(at);
-    const int source = at.lane < order ? at.lane : order - 1;
-    APERTURE_UNROLL
-    for (int j = 0; j < order; ++j) row[j] = own[source * Matrix::Tile::row_stride + j];
+    matrix.load_row(row, at);
     APERTURE_UNROLL
     for (int r = 0; r < sides; ++r) {
-        row[order + r] = own_sides[r * Sides::Tile::row_stride + source];
+        const int entry = at.lane < order ? at.lane : order - 1;
+        row[order + r] = own_sides[r * Sides::Tile::row_stride + entry];
     }
     int info = 0;
     int position = 0;
     int lane_of_position = at.lane;
     eliminate_rows<exchange, lanes, order>(row, at.lane, position, info,
-                                           [&](int k, int, int pivots_lane) {
-                                               if (at.lane == k) lane_of_position = pivots_lane;
+                                           [&](int k, RowPivot pivot) {
+                                               if (at.lane == k) lane_of_position = pivot.lane;
                                            });
     if (exchange) {
         // From here on lane k has row k of U.
@@ -270,28 +287,24 @@ __global__ void __launch_bounds__(rows_threads) inverse_in_rows(LuArguments<T> p
     matrix.load(p.a, at);
     T* const own = matrix.own(at);
     T row[order];
-    const int source = at.lane < order ? at.lane : order - 1;
-    APERTURE_UNROLL
-    for (int j = 0; j < order; ++j) row[j] = own[source * Matrix::Tile::row_stride + j];
+    matrix.load_row(row, at);
     const T zero = T(RealOf<T>(0));
     int info = 0;
     int position = at.lane;
     int lane_of_position = at.lane;
     APERTURE_UNROLL
     for (int k = 0; k < order; ++k) {
-        const int pivots_lane = choose_pivot<true, lanes, order>(row[k], k, at.lane, position);
-        const int exchanged = core::broadcast<lanes>(position, pivots_lane);
-        const bool pivots = at.lane == pivots_lane;
-        position = pivots ? k : position == k ? exchanged : position;
-        if (at.lane == k) lane_of_position = pivots_lane;
-        const T pivot = core::broadcast<lanes>(row[k], pivots_lane);
+        const RowPivot chosen = exchange_pivot<true, lanes, order>(row[k], k, at.lane, position);
+        const bool pivots = at.lane == chosen.lane;
+        if (at.lane == k) lane_of_position = chosen.lane;
+        const T pivot = core::broadcast<lanes>(row[k], chosen.lane);
         const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot, k, info);
         const T factor = pivots ? zero : -row[k];
         // The pivot's column becomes that of the inverse.
         row[k] = pivots ? T(RealOf<T>(1)) : zero;
         APERTURE_UNROLL
         for (int j = 0; j < order; ++j) {
-            const T scaled = reciprocal.times(core::broadcast<lanes>(row[j], pivots_lane));
+            const T scaled = reciprocal.times(core::broadcast<lanes>(row[j], chosen.lane));
             row[j] = pivots ? scaled : core::multiply_add(row[j], factor, scaled);
         }
     }
