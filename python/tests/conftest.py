@@ -6,11 +6,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import aperture
 from aperture import _places
 
 
@@ -19,6 +20,14 @@ def _on_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Without a device, arrays of the host are computed on the CPU, but in test_gpu.py."""
     if request.path.name != "test_gpu.py":
         monkeypatch.setattr(_places, "has_gpu", lambda: False)
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """On busy machines, threads wait long for one another after each of many short steps."""
+    aperture.set_num_threads(1)
+    yield
+    aperture.set_num_threads(0)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import copy
 import pickle
 import subprocess
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,7 @@ def texture(rows: int, columns: int, *channels: int, seed: int = 1) -> Any:
     return np.round(255 * (noise - low) / (high - low)).astype(np.uint8)
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """On a busy machine, threads wait for one another longer than they compute."""
-    aperture.set_num_threads(1)
-    yield
-    aperture.set_num_threads(0)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 SCENE = texture(90, 110, 3)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,12 +14,7 @@ import aperture
 METHODS = ("auto", "tsqr", "cholesky2")
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """On a busy machine, threads wait for one another longer than they compute."""
-    aperture.set_num_threads(1)
-    yield
-    aperture.set_num_threads(0)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def matrix(rows: int, columns: int, dtype: Any = np.float64, seed: int = 1) -> Any:

@@ -7,7 +7,7 @@ import inspect
 import pickle
 import subprocess
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,7 @@ SHAPE = (45, 67)
 SHIFT = (1.5, -0.75)
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """More threads would only wait for each other on images as small as these."""
-    aperture.set_num_threads(1)
-    yield
-    aperture.set_num_threads(0)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def scene(x: Any, y: Any, seed: int = 1) -> Any:
