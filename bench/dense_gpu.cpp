@@ -170,7 +170,7 @@ void add_order(index_t n) {
     using Value = typename V::Value;
     const std::string of = std::string("/") + type_name<T>() + "/" + std::to_string(n);
     const auto work = [n](BatchOperation operation) {
-        return dense::work_of(operation, {n, n, operation == BatchOperation::multiply ? n : 1},
+        return dense::work_of(operation, {n, n, operation == BatchOperation::gemm ? n : 1},
                               dense::element_of<T>);
     };
     const auto add = [&](const std::string& name, dense::Work its_work, auto call) {
@@ -211,10 +211,10 @@ void add_order(index_t n) {
     const T one(1), zero(0);
     add("dot", work(BatchOperation::dot),
         [](Operands<T>& on) { dense::dot<T>(on.gpu, on.in_x(), on.y.view(), on.results.view()); });
-    add("gemv", work(BatchOperation::multiply_vector), [=](Operands<T>& on) {
+    add("gemv", work(BatchOperation::gemv), [=](Operands<T>& on) {
         dense::gemv<T>(on.gpu, dense::Op::none, one, on.in_a(), on.in_x(), zero, on.y.view());
     });
-    add("gemm", work(BatchOperation::multiply), [=](Operands<T>& on) {
+    add("gemm", work(BatchOperation::gemm), [=](Operands<T>& on) {
         dense::gemm<T>(on.gpu, dense::Op::none, dense::Op::none, one, on.in_a(), on.in_b(), zero,
                        on.c.view());
     });
@@ -265,28 +265,31 @@ void add_order(index_t n) {
         return handle;
     };
     const auto at = [](auto& array) { return reinterpret_cast<Value*>(array.data()); };
-    add("cublas_gemm", work(BatchOperation::multiply), [=](Operands<T>& on) {
+    add("cublas_gemm", work(BatchOperation::gemm), [=](Operands<T>& on) {
         const Value alpha = value(one), beta = value(zero);
         const auto order = static_cast<int>(on.n);
         V::gemm(cublas(on), CUBLAS_OP_N, CUBLAS_OP_N, order, order, order, &alpha, at(on.b), order,
                 on.n * on.n, at(on.a), order, on.n * on.n, &beta, at(on.c), order, on.n * on.n,
                 static_cast<int>(on.problems));
     });
-    add("cublas_gemv", work(BatchOperation::multiply_vector), [=](Operands<T>& on) {
+    add("cublas_gemv", work(BatchOperation::gemv), [=](Operands<T>& on) {
         const Value alpha = value(one), beta = value(zero);
         const auto order = static_cast<int>(on.n);
         V::gemv(cublas(on), CUBLAS_OP_T, order, order, &alpha, at(on.a), order, on.n * on.n,
                 at(on.x), 1, on.n, &beta, at(on.y), 1, on.n, static_cast<int>(on.problems));
     });
-    add_in_place("cublas_pivoted_lu", lu, [=](Operands<T>& on) {
-        auto matrices = std::make_shared<Array<Value*, 1, Device>>(
-            pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
-        return [&on, matrices, cublas] {
-            const auto order = static_cast<int>(on.n);
-            V::getrf(cublas(on), order, matrices->data(), order, on.pivots.data(), on.info.data(),
-                     static_cast<int>(on.problems));
-        };
-    });
+    for (const bool pivoted : {false, true}) {
+        add_in_place(pivoted ? "cublas_pivoted_lu" : "cublas_lu", lu, [=](Operands<T>& on) {
+            auto matrices = std::make_shared<Array<Value*, 1, Device>>(
+                pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
+            return [&on, matrices, cublas, pivoted] {
+                const auto order = static_cast<int>(on.n);
+                V::getrf(cublas(on), order, matrices->data(), order,
+                         pivoted ? on.pivots.data() : nullptr, on.info.data(),
+                         static_cast<int>(on.problems));
+            };
+        });
+    }
     add_in_place("cublas_solve", work(BatchOperation::gauss_jordan), [=](Operands<T>& on) {
         auto matrices = std::make_shared<Array<Value*, 1, Device>>(
             pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
@@ -310,6 +313,13 @@ void add_order(index_t n) {
         return [&on, matrices, inverses, cublas] {
             const auto order = static_cast<int>(on.n);
             const auto problems = static_cast<int>(on.problems);
+            // The faster one, where it is.
+            constexpr int largest_of_matinv = 32;
+            if (order <= largest_of_matinv) {
+                V::matinv(cublas(on), order, matrices->data(), order, inverses->data(), order,
+                          on.info.data(), problems);
+                return;
+            }
             V::getrf(cublas(on), order, matrices->data(), order, on.pivots.data(), on.info.data(),
                      problems);
             V::getri(cublas(on), order, matrices->data(), order, on.pivots.data(), inverses->data(),

@@ -23,6 +23,7 @@ struct Vendor;
         static constexpr auto getri = cublas##X##getriBatched;      \
         static constexpr auto getrs = cublas##X##getrsBatched;      \
         static constexpr auto geqrf = cublas##X##geqrfBatched;      \
+        static constexpr auto matinv = cublas##X##matinvBatched;    \
         static constexpr auto potrf = cusolverDn##X##potrfBatched;  \
     };
 APERTURE_VENDOR(float, float, S)

@@ -60,9 +60,9 @@ Work work_of(BatchOperation operation, const ProblemSize& size, const Element& e
     switch (operation) {
         case BatchOperation::dot:
             return work(2 * n, 2 * n + 1);
-        case BatchOperation::multiply_vector:
+        case BatchOperation::gemv:
             return work(2 * m * n, m * n + n + m);
-        case BatchOperation::multiply:
+        case BatchOperation::gemm:
             return work(2 * m * n * k, m * k + k * n + m * n);
         case BatchOperation::cholesky:
             return work(cube / 3, 2 * triangle);

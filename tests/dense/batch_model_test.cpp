@@ -40,8 +40,8 @@ void expect_work(BatchOperation operation, ProblemSize size, double flops, doubl
 
 TEST(BatchWork, OfEveryOperation) {
     expect_work(BatchOperation::dot, {0, 10, 0}, 20, 21);
-    expect_work(BatchOperation::multiply_vector, {3, 5, 0}, 30, 23);
-    expect_work(BatchOperation::multiply, {2, 3, 4}, 48, 26);
+    expect_work(BatchOperation::gemv, {3, 5, 0}, 30, 23);
+    expect_work(BatchOperation::gemm, {2, 3, 4}, 48, 26);
     expect_work(BatchOperation::cholesky, {0, 6, 0}, 72, 42);
     expect_work(BatchOperation::lu, {0, 6, 0}, 144, 72);
     expect_work(BatchOperation::qr, {9, 6, 0}, 504, 108);

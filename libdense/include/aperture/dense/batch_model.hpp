@@ -54,12 +54,12 @@ inline constexpr Element element_of{sizeof(T), !std::same_as<T, Real<T>>};
 
 /// One problem of a batch, with the numbers of ProblemSize that it takes.
 enum class BatchOperation {
-    dot,              ///< of two vectors of n elements
-    multiply_vector,  ///< y = A x, A of m x n
-    multiply,         ///< C = A B, A of m x k and B of k x n
-    cholesky,         ///< of n x n, of which one triangle is read and written
-    lu,               ///< of n x n in place
-    qr,               ///< of m x n, m >= n, in place
+    dot,           ///< of two vectors of n elements
+    gemv,          ///< y = A x, A of m x n
+    gemm,          ///< C = A B, A of m x k and B of k x n
+    cholesky,      ///< of n x n, of which one triangle is read and written
+    lu,            ///< of n x n in place
+    qr,            ///< of m x n, m >= n, in place
     solve,         ///< A X = B by Cholesky: one triangle of n x n, and k right-hand sides in place
     gauss_jordan,  ///< the same of a general A
     invert,        ///< of n x n in place
