@@ -68,7 +68,7 @@ inline PivotReciprocal<T> accept_general_pivot(Element<T> pivot, int order, Info
     const Info<T> here = good ? Info<T>{} : Info<T>{} + order;
     info = info == 0 ? here : info;
     const core::Pack<R> one = core::broadcast(R{1});
-    const core::Pack<R> up = size < std::numeric_limits<R>::min() ? one * R(1ull << 40) : one;
+    const core::Pack<R> up = size < std::numeric_limits<R>::min() ? one * R(1ull << 60) : one;
     return {up, reciprocal(select(good, scaled(pivot, up), unit<T>()))};
 }
 

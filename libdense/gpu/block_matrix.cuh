@@ -69,7 +69,7 @@ __device__ __forceinline__ PivotReciprocal<T> accept_general_pivot(T pivot, int 
         if (info == 0) info = k + 1;
         return {R(1), T(R(1))};
     }
-    const R up = magnitude(pivot) < smallest_normal<R> ? R(1ull << 40) : R(1);
+    const R up = magnitude(pivot) < smallest_normal<R> ? R(1ull << 60) : R(1);
     return {up, reciprocal(pivot * up)};
 }
 

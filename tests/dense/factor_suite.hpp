@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <utility>
 
 #include "aperture/dense/batch_blas.hpp"
@@ -212,6 +213,27 @@ TYPED_TEST_P(FactorSuite, GaussJordan) {
     for (Order layout : layouts) this->check_gauss_jordan(7, layout, 3);
 }
 
+// The reciprocal of a subnormal pivot overflows.
+TYPED_TEST_P(FactorSuite, FactorsSubnormalMatrices) {
+    using Value = typename TypeParam::T;
+    for (int n : {3, 20}) {
+        const double size = 64 * double(std::numeric_limits<Real<Value>>::denorm_min());
+        const Matrix ones = Matrix::Ones(n, n).template triangularView<Eigen::Lower>();
+        typename TestFixture::Batch a(2, n, n), lu(2, n, n);
+        for (core::index_t p = 0; p < 2; ++p) a.set(p, size * ones);
+        std::vector<int> info(2, -99), pivots(std::size_t(2 * n));
+        this->runner_.run(APERTURE_CALL(factor_lu), Pivoting::partial, std::as_const(a).view(),
+                          lu.view(), core::View<int, 2, core::Host>(pivots.data(), {2, n}),
+                          this->entries(info));
+        Matrix expected = ones;
+        expected.diagonal().setConstant(size);
+        for (core::index_t p = 0; p < 2; ++p) {
+            EXPECT_EQ(info[std::size_t(p)], 0);
+            EXPECT_EQ(lu.matrix(p), expected);
+        }
+    }
+}
+
 // Few problems, of orders that have kernels of their own.
 TYPED_TEST_P(FactorSuite, LargerOrders) {
     using Value = typename TypeParam::T;
@@ -296,7 +318,7 @@ TYPED_TEST_P(FactorSuite, RefusesWrongShapes) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(FactorSuite, Cholesky, LuWithPartialPivoting, LuWithoutPivoting,
-                            GaussJordan, LargerOrders, BatchesOfAnySize,
+                            GaussJordan, FactorsSubnormalMatrices, LargerOrders, BatchesOfAnySize,
                             BitsDependOnTheProblemAlone, RefusesWrongShapes);
 
 }  // namespace aperture::dense::oracle
