@@ -18,40 +18,32 @@ namespace aperture::dense {
 namespace detail {
 
 /// The launch of a kernel that gives a block a matrix of m x n, beside `other_bytes` of shared
-/// memory. Where the matrix does not fit in shared memory, the block works in the output, or else
-/// in scratch memory.
+/// memory. Where the matrix does not fit there, the block works in scratch memory.
 template <class E>
 struct BlockLaunch {
-    BlockWorkspace<E> workspace{MatrixPlace::shared, nullptr};
+    MatrixPlace place = MatrixPlace::shared;
+    E* scratch = nullptr;
     core::LaunchConfig config;
 
     template <class Executor>
-    BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes,
-                bool has_output, bool prefers_output = false)
+    BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes)
         : config(dim3(core::blocks_for(problems, 1)), dim3(threads_for(m * n)),
                  static_cast<std::size_t>(other_bytes)) {
         const std::size_t bytes = sizeof(E) * static_cast<std::size_t>(m) *
                                   static_cast<std::size_t>(shared_row_stride(n));
-        if (prefers_output && has_output) {
-            workspace.place = MatrixPlace::output;
-        } else if (config.shared + bytes <=
-                   static_cast<std::size_t>(executor.shared_memory_per_block())) {
+        if (config.shared + bytes <= static_cast<std::size_t>(executor.shared_memory_per_block())) {
             config.shared += bytes;
-        } else if (has_output) {
-            workspace.place = MatrixPlace::output;
-        } else {
-            const index_t blocks =
-                std::min<index_t>(problems, 2 * index_t(executor.multiprocessors()));
-            config.grid = dim3(core::blocks_for(blocks, 1));
-            workspace = {
-                MatrixPlace::scratch,
-                reinterpret_cast<E*>(executor.scratch(bytes * static_cast<std::size_t>(blocks)))};
+            return;
         }
+        const index_t blocks = std::min<index_t>(problems, 2 * index_t(executor.multiprocessors()));
+        config.grid = dim3(core::blocks_for(blocks, 1));
+        place = MatrixPlace::scratch;
+        scratch = reinterpret_cast<E*>(executor.scratch(bytes * static_cast<std::size_t>(blocks)));
     }
 
     static unsigned threads_for(int entries) {
         unsigned threads = 32;
-        while (threads < block_solver_threads && static_cast<int>(threads) * 16 < entries) {
+        while (threads < block_solver_threads && static_cast<int>(threads) * 32 < entries) {
             threads *= 2;
         }
         return threads;
@@ -185,30 +177,19 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
                                       launch_elimination_in_columns(executor, arguments))) {
         return;
     }
-    const auto launch = [&]<int side, int tiles>() {
-        const int lines = tiles_lines(side * tiles) * static_cast<int>(sizeof(E));
-        BlockLaunch<E> block(executor, problems, n, n, index_bytes(n) + lines,
-                             !arguments.lu.empty(), tiles > 0);
-        block.config.block = dim3(tiles > 0 ? side * side : block.config.block.x);
-        core::launch(executor, lu_in_block<E, side, tiles>, block.config, arguments,
-                     block.workspace);
+    const bool jordan =
+        !arguments.inverse.empty() || arguments.elimination == GeneralElimination::gauss_jordan;
+    const BlockLaunch<E> launch(executor, problems, n, n, elimination_bytes<E>(jordan, n));
+    const auto kernel_of = [&]<bool its_jordan>() {
+        using enum MatrixPlace;
+        return launch.place == scratch ? lu_in_block<E, 4, scratch, its_jordan>
+               : n <= 64               ? lu_in_block<E, 2, shared, its_jordan>
+                                       : lu_in_block<E, 4, shared, its_jordan>;
     };
-    // In tiles, while registers suffice: Complex<double> needs 256 of them for 8 x 8 entries.
-    constexpr bool wide = sizeof(E) == 16;
-    constexpr int small_side = wide ? 16 : 8;
-    constexpr int small_tiles = wide ? 4 : 8;
-    constexpr int most_tiles = wide ? 6 : 8;
-    if (n <= 32 || n > 16 * most_tiles) {
-        launch.template operator()<16, 0>();
-    } else if (n <= 48) {
-        launch.template operator()<small_side, small_tiles * 3 / 4>();
-    } else if (n <= 64) {
-        launch.template operator()<small_side, small_tiles>();
-    } else if (n <= 96) {
-        launch.template operator()<16, 6>();
-    } else {
-        launch.template operator()<16, most_tiles>();
-    }
+    core::launch(
+        executor,
+        jordan ? kernel_of.template operator()<true>() : kernel_of.template operator()<false>(),
+        launch.config, arguments, launch.scratch);
 }
 
 template <class E>
@@ -256,6 +237,20 @@ bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
 }
 
 template <class Executor, class E>
+void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
+    const auto m = static_cast<int>(p.a.extent[1]);
+    const auto n = static_cast<int>(p.a.extent[2]);
+    const BlockLaunch<E> launch(executor, p.a.extent[0], m, n, qr_vector_bytes<E>(n));
+    using enum MatrixPlace;
+    core::launch(executor,
+                 launch.place == scratch ? qr_in_block<E, 8, scratch>
+                 : m <= 64               ? qr_in_block<E, 2, shared>
+                 : m <= 128              ? qr_in_block<E, 4, shared>
+                                         : qr_in_block<E, 8, shared>,
+                 launch.config, p, launch.scratch);
+}
+
+template <class Executor, class E>
 void substitute(Executor& executor, const SubstituteArguments<E>& arguments) {
     const auto n = static_cast<int>(arguments.factor.extent[1]);
     const index_t problems = arguments.factor.extent[0];
@@ -299,8 +294,13 @@ void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Ex
         detail::launch_cholesky_in_columns(executor, arguments)) {
         return;
     }
-    const detail::BlockLaunch<E> launch(executor, problems, n, n, 0, true);
-    core::launch(executor, cholesky_in_block<E>, launch.config, arguments, launch.workspace);
+    const detail::BlockLaunch<E> launch(executor, problems, n, n, index_bytes(1));
+    using enum MatrixPlace;
+    core::launch(executor,
+                 launch.place == scratch ? cholesky_in_block<E, 4, scratch>
+                 : n <= 64               ? cholesky_in_block<E, 2, shared>
+                                         : cholesky_in_block<E, 4, shared>,
+                 launch.config, arguments, launch.scratch);
 }
 
 template <class Executor, class T>
@@ -395,8 +395,6 @@ void launch_factor_qr(Executor& executor, MatrixBatch<const T, typename Executor
     using E = core::DeviceType<T>;
     expects_factor_qr(a, qr, tau);
     if (a.empty()) return;
-    const auto m = static_cast<int>(a.extent[1]);
-    const auto n = static_cast<int>(a.extent[2]);
     QrArguments<E> arguments{};
     arguments.a = core::kernel_view(a);
     arguments.qr = core::kernel_view(qr);
@@ -405,8 +403,7 @@ void launch_factor_qr(Executor& executor, MatrixBatch<const T, typename Executor
         detail::launch_qr_in_columns(executor, arguments)) {
         return;
     }
-    const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), true);
-    core::launch(executor, qr_in_block<E>, launch.config, arguments, launch.workspace);
+    detail::launch_qr_in_block(executor, arguments);
 }
 
 template <class Executor, class T>
@@ -417,15 +414,12 @@ void launch_least_squares(Executor& executor, MatrixBatch<const T, typename Exec
     using E = core::DeviceType<T>;
     expects_least_squares(a, b, x, info);
     if (a.extent[0] == 0) return;
-    const auto m = static_cast<int>(a.extent[1]);
-    const auto n = static_cast<int>(a.extent[2]);
-    const detail::BlockLaunch<E> launch(executor, a.extent[0], m, n, qr_vector_bytes<E>(n), false);
     QrArguments<E> arguments{};
     arguments.a = core::kernel_view(a);
     arguments.b = core::kernel_view(b);
     arguments.x = core::kernel_view(x);
     arguments.info = core::kernel_view(info);
-    core::launch(executor, qr_in_block<E>, launch.config, arguments, launch.workspace);
+    detail::launch_qr_in_block(executor, arguments);
 }
 
 template <class Executor, class T>

@@ -49,6 +49,13 @@ inline constexpr R smallest_normal = R(1.17549435082228750797e-38);
 template <>
 inline constexpr double smallest_normal<double> = 2.22507385850720138309e-308;
 
+template <class T>
+__device__ __forceinline__ PivotReciprocal<T> reciprocal_of_pivot(T pivot) {
+    using R = RealOf<T>;
+    const R up = magnitude(pivot) < smallest_normal<R> ? R(1ull << 60) : R(1);
+    return {up, reciprocal(pivot * up)};
+}
+
 /// Whether a number is neither zero nor infinite nor NaN.
 template <class R>
 __device__ __forceinline__ bool usable(R value) {
@@ -69,8 +76,7 @@ __device__ __forceinline__ PivotReciprocal<T> accept_general_pivot(T pivot, int 
         if (info == 0) info = k + 1;
         return {R(1), T(R(1))};
     }
-    const R up = magnitude(pivot) < smallest_normal<R> ? R(1ull << 60) : R(1);
-    return {up, reciprocal(pivot * up)};
+    return reciprocal_of_pivot(pivot);
 }
 
 /// A matrix of any strides.
@@ -93,6 +99,15 @@ struct BlockMatrix {
     __device__ __forceinline__ BlockMatrix transposed() const {
         return {data, column_stride, row_stride};
     }
+};
+
+/// A matrix by rows that a block works on.
+template <class T>
+struct PanelMatrix {
+    T* data;
+    int stride;
+
+    __device__ __forceinline__ T& operator()(int i, int j) const { return data[i * stride + j]; }
 };
 
 /// Elements between rows in shared memory: columns and rows are read without bank conflicts.
@@ -124,9 +139,8 @@ __device__ __forceinline__ void for_each_entry_of(int first_row, int rows, int f
 }
 
 /// Copies a matrix; the block must wait before it uses it.
-template <class T>
-__device__ __forceinline__ void copy_matrix(int rows, int columns, BlockMatrix<const T> from,
-                                            BlockMatrix<T> to) {
+template <class From, class To>
+__device__ __forceinline__ void copy_matrix(int rows, int columns, const From& from, const To& to) {
     for_each_entry_of(0, rows, 0, columns, [&](int i, int j) { to(i, j) = from(i, j); });
 }
 

@@ -4,35 +4,32 @@
 
 // Where the kernels that give a block a problem keep its matrix.
 
-#include "libdense/gpu/block_matrix.cuh"
+#include "libdense/gpu/warp_panel.cuh"
 
 namespace aperture::dense {
 
 inline constexpr int block_solver_threads = 256;
+/// Blocks of so many threads on a multiprocessor that registers suffice for, with `slots` rows of a
+/// panel in a lane.
+template <class T>
+APERTURE_HD constexpr int block_solver_blocks(int slots) {
+    const int registers = slots * panel_width<T> * static_cast<int>(sizeof(T)) / 4;
+    return sizeof(T) == 16 ? 1 : registers <= 16 ? 3 : registers <= 32 ? 2 : 1;
+}
 /// Registers of a lane for a vector of max_order, and of max_rows, entries.
 inline constexpr int order_slots = 4;
 inline constexpr int row_slots = 8;
 
-enum class MatrixPlace {
-    shared,
-    output,   ///< in the batch that receives it
-    scratch,  ///< in a part of the executor's scratch memory for each block
-};
+/// Where a block keeps its matrix: in scratch memory where it is too large for shared memory.
+enum class MatrixPlace { shared, scratch };
 
-template <class T>
-struct BlockWorkspace {
-    MatrixPlace place;
-    T* scratch;
-
-    /// Memory of m x n for the block's problem.
-    __device__ __forceinline__ BlockMatrix<T> matrix(T* shared, const KernelView<T, 3>& output,
-                                                     index_t problem, int m, int n) const {
-        if (place == MatrixPlace::output) return matrix_of(output, problem);
-        const index_t stride = shared_row_stride(n);
-        if (place == MatrixPlace::shared) return {shared, stride, 1};
-        return {scratch + static_cast<index_t>(blockIdx.x) * m * stride, stride, 1};
-    }
-};
+/// Memory of m x n for the block's problem: `shared`, or its part of the executor's scratch memory.
+template <MatrixPlace place, class T>
+__device__ __forceinline__ PanelMatrix<T> block_matrix(T* shared, T* scratch, int m, int n) {
+    const int stride = shared_row_stride(n);
+    if (place == MatrixPlace::shared) return {shared, stride};
+    return {scratch + static_cast<index_t>(blockIdx.x) * m * stride, stride};
+}
 
 /// Bytes of n row numbers before a matrix in shared memory.
 APERTURE_HD constexpr int index_bytes(int n) { return (n * 4 + 15) / 16 * 16; }

@@ -2,53 +2,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libdense/gpu/block_tiles.cuh"
+#include "libdense/gpu/block_lu.cuh"
+#include "libdense/gpu/block_panels.cuh"
 #include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
 
 namespace aperture::dense {
 
-/// Eliminates a general matrix and computes what the operands ask for.
+/// Bytes of shared memory before the matrix: the exchanged rows [n] and info, the order of rows
+/// [n], and for Gauss-Jordan elimination a JordanPanel and its rows [panel_width][n].
+template <class T>
+APERTURE_HD constexpr int elimination_bytes(bool jordan, int n) {
+    constexpr int size = static_cast<int>(sizeof(T));
+    const int panel =
+        panel_width<T> * (2 * n * size + static_cast<int>(sizeof(PivotReciprocal<T>)));
+    return index_bytes(2 * n + 1) + (jordan ? (panel + 15) / 16 * 16 : 0);
+}
+
+/// Eliminates a general matrix of order up to 32 slots, by LU or by Gauss-Jordan elimination, and
+/// computes what the operands ask for; an inverse by the latter.
 ///
-/// Block: one problem after another, its factors in shared memory or where BlockWorkspace says.
-/// With `tiles` > 0, side x side threads eliminate a matrix of order up to side * tiles in
-/// registers (block_tiles.cuh). Warp: one right-hand side or column of the inverse at a time, in
-/// registers. Grid: any number of blocks on x. Shared: [n] int, tiles_lines(side * tiles) and, if
-/// the matrix is there, [n][n | 1] of T. Bytes per problem: sizeof(T) times the entries of the
-/// operands. Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3) and 2 n^2 per
-/// right-hand side.
-///
-/// With 8 x 8 threads and fp32, room for a fifth block on a multiprocessor costs 20 bytes of spills
-/// and is 1.4 times as fast (order 64, H100).
-template <class T, int side, int tiles>
-__global__ void __launch_bounds__(side* side, side == 8 && sizeof(T) == 4 ? 5 : 1)
-    lu_in_block(LuArguments<T> p, BlockWorkspace<T> workspace) {
+/// Block: one problem after another, its factors in shared or scratch memory (block_panels.cuh).
+/// Warp: one right-hand side at a time, in registers. Grid: any number of blocks on x. Shared:
+/// elimination_bytes and, if the matrix is there, [n][n | 1] of T. Bytes per problem: sizeof(T)
+/// times the entries of the operands. Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan
+/// n^3, inverse 2 n^3) and 2 n^2 per right-hand side.
+template <class T, int slots, MatrixPlace place, bool jordan>
+__global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
+    lu_in_block(LuArguments<T> p, T* scratch) {
     const auto n = static_cast<int>(p.a.extent[1]);
+    const bool invert = jordan && !p.inverse.empty();
     int* rows = core::shared<int>();
-    T* lines = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(n));
-    T* tile = lines + tiles_lines(side * tiles);
+    int* order = rows + n + 1;
+    unsigned char* const behind = core::shared<unsigned char>();
+    T* factors = reinterpret_cast<T*>(behind + index_bytes(2 * n + 1));
+    T* tile = reinterpret_cast<T*>(behind + elimination_bytes<T>(jordan, n));
+    const PanelMatrix<T> a = block_matrix<place>(tile, scratch, n, n);
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<T> a = workspace.matrix(tile, p.lu, problem, n, n);
         __syncthreads();
-        int info = 0;
-        if constexpr (tiles > 0) {
-            info = eliminate_in_tiles<side, tiles, T>(p.elimination, n, matrix_of(p.a, problem), a,
-                                                      rows, lines);
-            __syncthreads();
+        copy_matrix(n, n, matrix_of(p.a, problem), a);
+        __syncthreads();
+        if constexpr (jordan) {
+            T* const pivot_rows = factors + panel_width<T> * n;
+            const JordanPanel<T> panel{
+                n, factors, reinterpret_cast<PivotReciprocal<T>*>(pivot_rows + panel_width<T> * n)};
+            if (invert) {
+                eliminate_in_block<slots, true>(a, panel, rows, order, pivot_rows);
+            } else {
+                eliminate_in_block<slots, false>(a, panel, rows, order, pivot_rows);
+            }
         } else {
-            copy_matrix(n, n, matrix_of(p.a, problem), a);
-            __syncthreads();
-            info = p.elimination == GeneralElimination::gauss_jordan
-                       ? eliminate_in_block(n, a)
-                       : factor_lu_in_block(p.elimination == GeneralElimination::pivoted_lu, n, a,
-                                            rows);
+            factor_lu_in_block<slots>(p.elimination == GeneralElimination::pivoted_lu, n, a, rows);
         }
-        const BlockMatrix<const T> factors = a;
-        if (!p.lu.empty() && workspace.place != MatrixPlace::output) {
-            copy_matrix(n, n, factors, matrix_of(p.lu, problem));
-        }
+        __syncthreads();
+        const int info = rows[n];
+        if (!p.lu.empty()) copy_matrix(n, n, a, matrix_of(p.lu, problem));
         if (!p.pivots.empty()) {
             for (int k = core::thread_rank(); k < n; k += core::block_threads()) {
                 p.pivots(problem, k) = rows[k];
@@ -59,32 +69,28 @@ __global__ void __launch_bounds__(side* side, side == 8 && sizeof(T) == 4 ? 5 : 
             if (!p.determinant.empty()) {
                 T product = T(RealOf<T>(1));
                 for (int k = 0; k < n; ++k) {
-                    product = product * factors(k, k);
+                    product = product * a(k, k);
                     if (rows[k] != k) product = -product;
                 }
                 p.determinant(problem) = product;
             }
         }
-        const auto solve = [&](WarpVector<T, order_slots>& x) {
-            if (p.elimination == GeneralElimination::gauss_jordan) {
-                solve_eliminated_in_warp(n, factors, x);
-            } else {
-                solve_lu_in_warp(n, factors, rows, x);
-            }
-            x.for_each(0, n, [&](int, T& entry) {
-                if (info != 0) entry = T(RealOf<T>(0));
-            });
-        };
-        WarpVector<T, order_slots> x;
         for (index_t r = core::warp_rank(); r < p.x.extent[1]; r += warps) {
+            WarpVector<T, slots> x;
             x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });
-            solve(x);
-            x.for_each(0, n, [&](int i, T& entry) { p.x(problem, r, i) = entry; });
+            if constexpr (jordan) {
+                solve_eliminated_in_warp(n, a, x);
+            } else {
+                solve_lu_in_warp(n, a, rows, x);
+            }
+            x.for_each(0, n, [&](int i, T& entry) {
+                p.x(problem, r, i) = info == 0 ? entry : T(RealOf<T>(0));
+            });
         }
-        for (int c = core::warp_rank(); c < (p.inverse.empty() ? 0 : n); c += warps) {
-            x.for_each(0, n, [&](int i, T& entry) { entry = T(RealOf<T>(i == c ? 1 : 0)); });
-            solve(x);
-            x.for_each(0, n, [&](int i, T& entry) { p.inverse(problem, i, c) = entry; });
+        if (invert) {
+            for_each_entry_of(0, n, 0, n, [&](int i, int j) {
+                p.inverse(problem, i, order[j]) = info == 0 ? a(i, j) : T(RealOf<T>(0));
+            });
         }
     }
 }
@@ -123,12 +129,9 @@ __global__ void __launch_bounds__(block_solver_threads)
         WarpVector<T, order_slots> x;
         x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });
         if (p.cholesky) {
-            const auto divide = [&](int k, T entry) {
-                return entry * (RealOf<T>(1) / core::real_part(factor(k, k)));
-            };
-            substitute_lower(n, factor, divide, x);
+            substitute_lower<false>(n, factor, x);
             substitute_upper(
-                n, factor.transposed(), divide, [](T entry) { return core::conj(entry); }, x);
+                n, factor.transposed(), [](T entry) { return core::conj(entry); }, x);
         } else {
             solve_lu_in_warp(n, factor, rows, x);
         }
@@ -136,47 +139,30 @@ __global__ void __launch_bounds__(block_solver_threads)
     }
 }
 
-/// A = G G^H, right-looking, of the lower triangle.
+/// A = G G^H, of the lower triangle, of order up to 32 slots.
 ///
 /// Block: one problem after another, as in `lu_in_block`. Grid: any number of blocks on x. Shared:
-/// the matrix [n][n | 1] of T. Bytes per problem: sizeof(T) (n (n + 1) / 2 + n^2). Flops per
-/// problem: n^3 / 3 (times 4 if complex).
-template <class T>
-__global__ void __launch_bounds__(block_solver_threads)
-    cholesky_in_block(CholeskyArguments<T> p, BlockWorkspace<T> workspace) {
-    using R = RealOf<T>;
+/// [1] int and the matrix [n][n | 1] of T. Bytes per problem: sizeof(T) (n (n + 1) / 2 + n^2).
+/// Flops per problem: n^3 / 3 (times 4 if complex).
+template <class T, int slots, MatrixPlace place>
+__global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
+    cholesky_in_block(CholeskyArguments<T> p, T* scratch) {
+    const T zero = T(RealOf<T>(0));
     const auto n = static_cast<int>(p.a.extent[1]);
-    const int thread = core::thread_rank();
-    const int threads = core::block_threads();
+    int* info = core::shared<int>();
+    T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(1));
+    const PanelMatrix<T> g = block_matrix<place>(tile, scratch, n, n);
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<T> g = workspace.matrix(core::shared<T>(), p.g, problem, n, n);
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
-        for_each_entry_of(0, n, 0, n, [&](int i, int j) { g(i, j) = j <= i ? a(i, j) : T(R(0)); });
+        for_each_entry_of(0, n, 0, n, [&](int i, int j) { g(i, j) = j <= i ? a(i, j) : zero; });
         __syncthreads();
-        int info = 0;
-        APERTURE_NO_UNROLL
-        for (int k = 0; k < n; ++k) {
-            R pivot = core::real_part(g(k, k));
-            if (!(pivot > R(0)) || pivot > largest_finite<R>) {
-                if (info == 0) info = k + 1;
-                pivot = R(1);
-            }
-            const R root = sqrt(pivot);
-            const R scale = R(1) / root;
-            for (int i = k + 1 + thread; i < n; i += threads) g(i, k) = g(i, k) * scale;
-            __syncthreads();
-            if (thread == 0) g(k, k) = T(root);
-            for_each_entry_of(k + 1, n, k + 1, n, [&](int i, int j) {
-                if (j <= i) g(i, j) = core::multiply_add(g(i, j), -g(i, k), core::conj(g(j, k)));
-            });
-            __syncthreads();
-        }
-        if (workspace.place != MatrixPlace::output) {
-            copy_matrix(n, n, BlockMatrix<const T>(g), matrix_of(p.g, problem));
-        }
-        if (thread == 0) p.info(problem) = info;
+        factor_cholesky_in_block<slots>(n, g, info);
+        __syncthreads();
+        for_each_entry_of(0, n, 0, n,
+                          [&](int i, int j) { p.g(problem, i, j) = j <= i ? g(i, j) : zero; });
+        if (core::thread_rank() == 0) p.info(problem) = *info;
     }
 }
 

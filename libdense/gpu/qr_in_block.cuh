@@ -2,64 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "libdense/gpu/block_panels.cuh"
 #include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
-#include "libdense/gpu/reflector.cuh"
-#include "libdense/gpu/warp_vector.cuh"
 
 namespace aperture::dense {
 
-/// A = Q R in place, reflectors below R; `tau` [n] and `sums`, one value a warp, in shared memory.
-/// All threads of the block must call, after a barrier; they must wait before they use the factors.
-template <class T>
-__device__ void factor_qr_in_block(int m, int n, BlockMatrix<T> a, T* tau, RealOf<T>* sums) {
-    using R = RealOf<T>;
-    const int thread = core::thread_rank();
-    const int threads = core::block_threads();
-    const int warps = threads / core::warp_size;
-    APERTURE_NO_UNROLL
-    for (int k = 0; k < n; ++k) {
-        R below = R(0);
-        for (int i = k + 1 + thread; i < m; i += threads) below = core::add_norm(below, a(i, k));
-        const T alpha = a(k, k);
-        const Reflector<T> reflector = make_reflector(alpha, core::block_reduce(below, sums));
-        for (int i = k + 1 + thread; i < m; i += threads) a(i, k) = a(i, k) * reflector.factor;
-        if (thread == 0) {
-            a(k, k) = T(reflector.beta);
-            tau[k] = reflector.tau;
-        }
-        __syncthreads();
-        const T one = T(R(1));
-        for (int j = k + 1 + core::warp_rank(); j < n; j += warps) {
-            T sum = T(R(0));
-            for (int i = k + core::lane_rank(); i < m; i += core::warp_size) {
-                sum = core::multiply_add_conj(sum, a(i, j), i == k ? one : a(i, k));
-            }
-            sum = core::warp_reduce(sum) * core::conj(reflector.tau);
-            for (int i = k + core::lane_rank(); i < m; i += core::warp_size) {
-                a(i, j) = core::multiply_add(a(i, j), -sum, i == k ? one : a(i, k));
-            }
-        }
-        __syncthreads();
-    }
-}
-
-/// Bytes of shared memory before the matrix: tau [n] of T and a sum of each warp.
+/// Bytes of shared memory before the matrix: tau [n] and the products of a panel's reflectors of T,
+/// and a number of each warp.
 template <class T>
 APERTURE_HD constexpr int qr_vector_bytes(int n) {
-    return (n + block_solver_threads / 32) * static_cast<int>(sizeof(T)) + 16;
+    const int bytes = (n + panel_width<T> * panel_width<T>)*static_cast<int>(sizeof(T));
+    return (bytes + 15) / 16 * 16 + block_solver_threads / 32 * 8;
 }
 
-/// QR factors, and least squares by them.
+/// QR factors of up to 32 slots rows, and least squares by them.
 ///
-/// Block: one problem after another, its matrix in shared memory or where BlockWorkspace says.
+/// Block: one problem after another, its matrix in shared or scratch memory.
 /// Warp: a column of the matrix, or a right-hand side in registers. Grid: any number of blocks on
-/// x. Shared: [n] T, a real number for each warp, and the matrix [m][n | 1] of T.
+/// x. Shared: qr_vector_bytes and the matrix [m][n | 1] of T.
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2 m n^2 - 2/3 n^3, and 4 m n - 2 n^2 + n^2 per right-hand side.
-template <class T>
-__global__ void __launch_bounds__(block_solver_threads)
-    qr_in_block(QrArguments<T> p, BlockWorkspace<T> workspace) {
+template <class T, int slots, MatrixPlace place>
+__global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
+    qr_in_block(QrArguments<T> p, T* scratch) {
     using R = RealOf<T>;
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
@@ -67,11 +33,13 @@ __global__ void __launch_bounds__(block_solver_threads)
     const int threads = core::block_threads();
     const int warps = threads / core::warp_size;
     T* tau = core::shared<T>();
-    R* sums = reinterpret_cast<R*>(tau + n);
-    T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + qr_vector_bytes<T>(n) / 16 * 16);
+    T* gram = tau + n;
+    unsigned char* const behind = core::shared<unsigned char>() + qr_vector_bytes<T>(n);
+    R* sums = reinterpret_cast<R*>(behind - block_solver_threads / 32 * 8);
+    T* tile = reinterpret_cast<T*>(behind);
+    const PanelMatrix<T> qr = block_matrix<place>(tile, scratch, m, n);
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<T> qr = workspace.matrix(tile, p.qr, problem, m, n);
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
         R largest = R(0);
@@ -86,21 +54,19 @@ __global__ void __launch_bounds__(block_solver_threads)
             for_each_entry_of(0, m, 0, n, [&](int i, int j) { qr(i, j) = qr(i, j) * scale; });
             __syncthreads();
         }
-        factor_qr_in_block(m, n, qr, tau, sums);
-        const BlockMatrix<const T> factors = qr;
+        factor_qr_in_block<slots>(m, n, qr, tau, gram);
+        __syncthreads();
         if (!p.info.empty()) {
             int info = 0;
             for (int k = n - 1; k >= 0; --k) {
-                if (!usable(core::real_part(factors(k, k)))) info = k + 1;
+                if (!usable(core::real_part(qr(k, k)))) info = k + 1;
             }
             for (index_t r = core::warp_rank(); r < p.x.extent[1]; r += warps) {
-                WarpVector<T, row_slots> x;
+                WarpVector<T, slots> x;
                 x.for_each(0, m, [&](int i, T& entry) { entry = p.b(problem, r, i); });
-                for (int k = 0; k < n; ++k) reflect(m, k, factors, core::conj(tau[k]), x);
+                for (int k = 0; k < n; ++k) reflect(m, k, qr, core::conj(tau[k]), x);
                 substitute_upper(
-                    n, factors,
-                    [&](int k, T entry) { return entry * (R(1) / core::real_part(factors(k, k))); },
-                    [](T entry) { return entry; }, x);
+                    n, qr, [](T entry) { return entry; }, x);
                 x.for_each(0, n, [&](int i, T& entry) {
                     p.x(problem, r, i) = info == 0 ? entry * scale : T(R(0));
                 });
@@ -110,7 +76,7 @@ __global__ void __launch_bounds__(block_solver_threads)
         }
         const R back = R(1) / scale;
         for_each_entry_of(0, m, 0, n, [&](int i, int j) {
-            p.qr(problem, i, j) = j >= i && scale != R(1) ? factors(i, j) * back : factors(i, j);
+            p.qr(problem, i, j) = j >= i && scale != R(1) ? qr(i, j) * back : qr(i, j);
         });
         for (int k = thread; k < n; k += threads) p.tau(problem, k) = tau[k];
     }

@@ -31,30 +31,58 @@ struct WarpVector {
         }
         return core::broadcast(mine, i % core::warp_size);
     }
+    /// Entry i becomes of(its slot, the entry), which all lanes get.
+    template <class Of>
+    __device__ __forceinline__ T solve(int i, Of of) {
+        T mine = of(0, entry[0]);
+        APERTURE_UNROLL
+        for (int s = 1; s < slots; ++s) {
+            if (i / core::warp_size == s) mine = of(s, entry[s]);
+        }
+        const T solved = core::broadcast(mine, i % core::warp_size);
+        for_each(i, i + 1, [&](int, T& its) { its = solved; });
+        return solved;
+    }
 };
 
-/// L x = b in place, with a lower triangular matrix below its diagonal; `diagonal(i, entry)`
-/// divides an entry by the diagonal's.
-template <class T, int slots, class Diagonal>
-__device__ __forceinline__ void substitute_lower(int n, BlockMatrix<const T> l, Diagonal diagonal,
-                                                 WarpVector<T, slots>& x) {
-    APERTURE_NO_UNROLL
+/// Reciprocals of a matrix's diagonal.
+template <class T, int slots>
+struct DiagonalReciprocals {
+    PivotReciprocal<T> entry[slots];
+
+    template <class Matrix>
+    __device__ __forceinline__ DiagonalReciprocals(int n, const Matrix& a) {
+        APERTURE_UNROLL
+        for (int s = 0; s < slots; ++s) {
+            const int i = s * core::warp_size + core::lane_rank();
+            entry[s] = i < n ? reciprocal_of_pivot(a(i, i)) : PivotReciprocal<T>{};
+        }
+    }
+};
+
+/// L x = b in place, with a lower triangular matrix, or one with ones on its diagonal.
+template <bool unit_diagonal, class T, int slots, class Matrix>
+__device__ __forceinline__ void substitute_lower(int n, const Matrix& l, WarpVector<T, slots>& x) {
+    const DiagonalReciprocals<T, slots> diagonal(unit_diagonal ? 0 : n, l);
+    APERTURE_UNROLL_BY(4)
     for (int k = 0; k < n; ++k) {
-        x.for_each(k, k + 1, [&](int, T& entry) { entry = diagonal(k, entry); });
-        const T solved = x.at(k);
+        const T solved = x.solve(k, [&](int s, T entry) {
+            return unit_diagonal ? entry : diagonal.entry[s].times(entry);
+        });
         x.for_each(k + 1, n,
                    [&](int i, T& entry) { entry = core::multiply_add(entry, -l(i, k), solved); });
     }
 }
 
-/// U x = b in place, with an upper triangular matrix; `of_entry` is applied to U's entries.
-template <class T, int slots, class Diagonal, class OfEntry>
-__device__ __forceinline__ void substitute_upper(int n, BlockMatrix<const T> u, Diagonal diagonal,
-                                                 OfEntry of_entry, WarpVector<T, slots>& x) {
-    APERTURE_NO_UNROLL
+/// U x = b in place, with an upper triangular matrix; `of_entry` is applied to U's entries above
+/// the diagonal.
+template <class T, int slots, class Matrix, class OfEntry>
+__device__ __forceinline__ void substitute_upper(int n, const Matrix& u, OfEntry of_entry,
+                                                 WarpVector<T, slots>& x) {
+    const DiagonalReciprocals<T, slots> diagonal(n, u);
+    APERTURE_UNROLL_BY(4)
     for (int k = n - 1; k >= 0; --k) {
-        x.for_each(k, k + 1, [&](int, T& entry) { entry = diagonal(k, entry); });
-        const T solved = x.at(k);
+        const T solved = x.solve(k, [&](int s, T entry) { return diagonal.entry[s].times(entry); });
         x.for_each(0, k, [&](int i, T& entry) {
             entry = core::multiply_add(entry, -of_entry(u(i, k)), solved);
         });
@@ -62,8 +90,8 @@ __device__ __forceinline__ void substitute_upper(int n, BlockMatrix<const T> u, 
 }
 
 /// x -= factor (v^H x) v for the reflector in column k of `qr`, v = (1, v_k+1, ..., v_m-1).
-template <class T, int slots>
-__device__ __forceinline__ void reflect(int m, int k, BlockMatrix<const T> qr, T factor,
+template <class T, int slots, class Matrix>
+__device__ __forceinline__ void reflect(int m, int k, const Matrix& qr, T factor,
                                         WarpVector<T, slots>& x) {
     const T one = T(RealOf<T>(1));
     T sum = T(RealOf<T>(0));
