@@ -237,6 +237,18 @@ bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
 }
 
 template <class Executor, class E>
+void launch_cholesky_in_block(Executor& executor, const CholeskyArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    const BlockLaunch<E> launch(executor, p.a.extent[0], n, n, cholesky_bytes);
+    using enum MatrixPlace;
+    core::launch(executor,
+                 launch.place == scratch ? cholesky_in_block<E, 4, scratch>
+                 : n <= 64               ? cholesky_in_block<E, 2, shared>
+                                         : cholesky_in_block<E, 4, shared>,
+                 launch.config, p, launch.scratch);
+}
+
+template <class Executor, class E>
 void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
@@ -285,22 +297,15 @@ void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Ex
                             core::View<int, 1, typename Executor::Space> info) {
     using E = core::DeviceType<T>;
     expects_factor("factor_cholesky", a, "g", g, info);
-    const index_t problems = a.extent[0];
-    if (problems == 0) return;
-    const auto n = static_cast<int>(a.extent[1]);
-    const CholeskyArguments<E> arguments{core::kernel_view(a), core::kernel_view(g),
-                                         core::kernel_view(info)};
-    if (ForcedMapping::current() != Mapping::block &&
-        detail::launch_cholesky_in_columns(executor, arguments)) {
-        return;
+    if (a.extent[0] == 0) return;
+    CholeskyArguments<E> arguments{};
+    arguments.a = core::kernel_view(a);
+    arguments.g = core::kernel_view(g);
+    arguments.info = core::kernel_view(info);
+    if (ForcedMapping::current() == Mapping::block ||
+        !detail::launch_cholesky_in_columns(executor, arguments)) {
+        detail::launch_cholesky_in_block(executor, arguments);
     }
-    const detail::BlockLaunch<E> launch(executor, problems, n, n, index_bytes(1));
-    using enum MatrixPlace;
-    core::launch(executor,
-                 launch.place == scratch ? cholesky_in_block<E, 4, scratch>
-                 : n <= 64               ? cholesky_in_block<E, 2, shared>
-                                         : cholesky_in_block<E, 4, shared>,
-                 launch.config, arguments, launch.scratch);
 }
 
 template <class Executor, class T>

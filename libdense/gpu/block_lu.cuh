@@ -28,8 +28,7 @@ __device__ __forceinline__ void solve_lu_in_warp(int n, const Matrix& lu, const 
                                                  WarpVector<T, slots>& x) {
     exchange_entries(n, rows, x);
     substitute_lower<true>(n, lu, x);
-    substitute_upper(
-        n, lu, [](T entry) { return entry; }, x);
+    substitute_upper(n, lu, x);
 }
 
 }  // namespace aperture::dense

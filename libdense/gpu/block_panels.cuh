@@ -237,18 +237,19 @@ __device__ __forceinline__ void solve_eliminated_in_warp(int n, const PanelMatri
     }
 }
 
-/// A = G G^H in place, of the lower triangle; what is above the diagonal is lost. `info` in shared
-/// memory.
+/// A = G G^H in place, of the lower triangle; what is above the diagonal is lost. `pivots` in
+/// shared memory.
 template <int slots, class T>
-__device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a, int* info) {
+__device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a,
+                                                         Pivots<RealOf<T>>* pivots) {
     constexpr int most = panel_width<T>;
-    int its_info = 0;
+    Pivots<RealOf<T>> its;
     APERTURE_NO_UNROLL
     for (int first = 0; first < n; first += most) {
         if (core::warp_rank() == 0) {
             WarpPanel<T, slots> panel(first, n, n);
             panel.template load<false>(a);
-            factor_cholesky_panel(panel, its_info);
+            factor_cholesky_panel(panel, its);
             panel.template store<false>(a);
         }
         __syncthreads();
@@ -260,7 +261,7 @@ __device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a
             [&](int k, int j) { return core::conj(a(j, first + k)); });
         __syncthreads();
     }
-    if (core::thread_rank() == 0) *info = its_info;
+    if (core::thread_rank() == 0) *pivots = its;
 }
 
 /// A = Q R in place, reflectors below R; `tau` [n] and `gram` [panel_width][panel_width] in shared

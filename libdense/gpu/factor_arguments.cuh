@@ -21,12 +21,14 @@ struct LuArguments {
     GeneralElimination elimination;
 };
 
-/// Operands of the kernels that factor A = G G^H.
+/// Operands of the kernels that factor A = G G^H; all but `a` and `info` may be empty.
 template <class T>
 struct CholeskyArguments {
     KernelView<const T, 3> a;
     KernelView<T, 3> g;
+    KernelView<T, 3> x;  ///< [problem][right-hand side][n], solved in place
     KernelView<int, 1> info;
+    KernelView<RealOf<T>, 1> pivot_ratio;
 };
 
 /// Operands of the kernels that factor A = Q R: `qr` and `tau`, or `b`, `x` and `info`; the others

@@ -129,9 +129,7 @@ __global__ void __launch_bounds__(block_solver_threads)
         WarpVector<T, order_slots> x;
         x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });
         if (p.cholesky) {
-            substitute_lower<false>(n, factor, x);
-            substitute_upper(
-                n, factor.transposed(), [](T entry) { return core::conj(entry); }, x);
+            solve_cholesky_in_warp(n, factor, x);
         } else {
             solve_lu_in_warp(n, factor, rows, x);
         }
@@ -139,30 +137,49 @@ __global__ void __launch_bounds__(block_solver_threads)
     }
 }
 
-/// A = G G^H, of the lower triangle, of order up to 32 slots.
+/// Bytes of shared memory before the matrix of `cholesky_in_block`.
+inline constexpr int cholesky_bytes = 32;
+
+/// A = G G^H, of the lower triangle, of order up to 32 slots, and solutions by it.
 ///
-/// Block: one problem after another, as in `lu_in_block`. Grid: any number of blocks on x. Shared:
-/// [1] int and the matrix [n][n | 1] of T. Bytes per problem: sizeof(T) (n (n + 1) / 2 + n^2).
-/// Flops per problem: n^3 / 3 (times 4 if complex).
+/// Block: one problem after another, as in `lu_in_block`. Warp: one right-hand side at a time, in
+/// registers. Grid: any number of blocks on x. Shared: Pivots and the matrix [n][n | 1] of T. Bytes
+/// per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per problem
+/// (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
 __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
     cholesky_in_block(CholeskyArguments<T> p, T* scratch) {
     const T zero = T(RealOf<T>(0));
     const auto n = static_cast<int>(p.a.extent[1]);
-    int* info = core::shared<int>();
-    T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + index_bytes(1));
+    auto* const pivots = core::shared<Pivots<RealOf<T>>>();
+    static_assert(sizeof(Pivots<RealOf<T>>) <= cholesky_bytes);
+    T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + cholesky_bytes);
     const PanelMatrix<T> g = block_matrix<place>(tile, scratch, n, n);
+    const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
         for_each_entry_of(0, n, 0, n, [&](int i, int j) { g(i, j) = j <= i ? a(i, j) : zero; });
         __syncthreads();
-        factor_cholesky_in_block<slots>(n, g, info);
+        factor_cholesky_in_block<slots>(n, g, pivots);
         __syncthreads();
-        for_each_entry_of(0, n, 0, n,
-                          [&](int i, int j) { p.g(problem, i, j) = j <= i ? g(i, j) : zero; });
-        if (core::thread_rank() == 0) p.info(problem) = *info;
+        const int info = pivots->info;
+        if (!p.g.empty()) {
+            for_each_entry_of(0, n, 0, n,
+                              [&](int i, int j) { p.g(problem, i, j) = j <= i ? g(i, j) : zero; });
+        }
+        for (index_t r = core::warp_rank(); r < p.x.extent[1]; r += warps) {
+            WarpVector<T, slots> x;
+            x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });
+            solve_cholesky_in_warp(n, g, x);
+            x.for_each(0, n,
+                       [&](int i, T& entry) { p.x(problem, r, i) = info == 0 ? entry : zero; });
+        }
+        if (core::thread_rank() == 0) {
+            p.info(problem) = info;
+            if (!p.pivot_ratio.empty()) p.pivot_ratio(problem) = pivots->ratio();
+        }
     }
 }
 

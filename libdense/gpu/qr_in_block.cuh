@@ -65,8 +65,7 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
                 WarpVector<T, slots> x;
                 x.for_each(0, m, [&](int i, T& entry) { entry = p.b(problem, r, i); });
                 for (int k = 0; k < n; ++k) reflect(m, k, qr, core::conj(tau[k]), x);
-                substitute_upper(
-                    n, qr, [](T entry) { return entry; }, x);
+                substitute_upper(n, qr, x);
                 x.for_each(0, n, [&](int i, T& entry) {
                     p.x(problem, r, i) = info == 0 ? entry * scale : T(R(0));
                 });

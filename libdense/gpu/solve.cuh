@@ -3,7 +3,7 @@
 #pragma once
 
 // Selects and launches the kernel of a batched solve by order (tuning.hpp): in the registers of a
-// sub-warp, in those of a block, or in shared memory.
+// sub-warp, or by a block.
 
 #include <string>
 #include <type_traits>
@@ -12,10 +12,9 @@
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
+#include "libdense/gpu/batch_factor.cuh"
 #include "libdense/gpu/columns_launch.cuh"
-#include "libdense/gpu/solve_in_block.cuh"
 #include "libdense/gpu/solve_in_registers.cuh"
-#include "libdense/gpu/solve_in_shared.cuh"
 #include "libdense/gpu/tuning.hpp"
 
 namespace aperture::dense {
@@ -76,7 +75,7 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
     const auto kernel = core::specialise<void(SolveArguments<E>)>(
         executor, register_solve_source(),
         register_solve_expression<E>(order, policy, elimination));
-    // Without it the block kernel takes the order.
+    // Without it a block solves it.
     if (kernel) core::launch(executor, kernel, config, arguments);
     return static_cast<bool>(kernel);
 #else
@@ -84,59 +83,11 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
 #endif
 }
 
-template <class E, int row_tiles, int right_hand_side_tiles, class Executor>
-void solve_in_blocks(Executor& executor, Elimination elimination,
-                     const SolveArguments<E>& arguments) {
-    const auto kernel =
-        elimination == Elimination::below
-            ? solve_in_block<E, row_tiles, right_hand_side_tiles, Elimination::below>
-            : solve_in_block<E, row_tiles, right_hand_side_tiles, Elimination::above_and_below>;
-    core::launch(executor, kernel,
-                 core::LaunchConfig{dim3(core::blocks_for(arguments.a.extent[0], 1)),
-                                    dim3(block_side, block_side),
-                                    static_cast<std::size_t>(block_solve_shared_bytes<E>(
-                                        row_tiles, right_hand_side_tiles))},
-                 arguments);
-}
-
-template <class E, class Executor>
-void solve_in_shared_memory(Executor& executor, const SolveArguments<E>& arguments) {
-    constexpr int few_tiles = 6;
-    constexpr int many_tiles = 8;
-    static_assert(many_tiles * block_side == max_order);
-    const bool few = arguments.order <= few_tiles * block_side;
-    core::launch(executor, few ? solve_in_shared<E, few_tiles> : solve_in_shared<E, many_tiles>,
-                 core::LaunchConfig{dim3(core::blocks_for(arguments.a.extent[0], 1)),
-                                    dim3(block_side, block_side),
-                                    static_cast<std::size_t>(shared_solve_bytes<E>(
-                                        arguments.order, few ? few_tiles : many_tiles))},
-                 arguments);
-}
-
-/// Selects the kernel by the 16 x 16 tiles of the order and of the right-hand sides: 1 or 4 tiles a
-/// pass.
-template <class E, class Executor>
-void solve_in_block_registers(Executor& executor, Elimination elimination,
-                              const SolveArguments<E>& arguments) {
-    const bool few = arguments.right_hand_sides <= block_side;
-    if (arguments.order <= 2 * block_side) {
-        few ? solve_in_blocks<E, 2, 1>(executor, elimination, arguments)
-            : solve_in_blocks<E, 2, 4>(executor, elimination, arguments);
-    } else if (arguments.order <= 3 * block_side) {
-        few ? solve_in_blocks<E, 3, 1>(executor, elimination, arguments)
-            : solve_in_blocks<E, 3, 4>(executor, elimination, arguments);
-    } else {
-        few ? solve_in_blocks<E, 4, 1>(executor, elimination, arguments)
-            : solve_in_blocks<E, 4, 4>(executor, elimination, arguments);
-    }
-}
-
 }  // namespace detail
 
-/// `solve` on a GPU or the SIMT executor. Orders above tuning::largest_block_order always use
-/// Cholesky (Elimination::below): Gauss-Jordan would need the whole matrix in shared memory. A GPU
-/// compiles the register-resident kernel of an order on first use; `Orders` are compiled ahead, for
-/// the SIMT executor.
+/// `solve` on a GPU or the SIMT executor. Blocks always use Cholesky. A GPU compiles the
+/// register-resident kernel of an order on first use; `Orders` are compiled ahead, for the SIMT
+/// executor.
 template <class Orders = std::integer_sequence<int>, class Executor, class T>
 void launch_solve(Executor& executor, Factorisation factorisation,
                   MatrixBatch<const T, typename Executor::Space> a,
@@ -159,12 +110,16 @@ void launch_solve(Executor& executor, Factorisation factorisation,
     const Elimination elimination = factorisation == Factorisation::cholesky
                                         ? Elimination::below
                                         : Elimination::above_and_below;
-    if (detail::solve_in_sub_warps<Orders>(executor, elimination, arguments)) return;
-    if (n <= tuning::largest_block_order) {
-        detail::solve_in_block_registers(executor, elimination, arguments);
-    } else {
-        detail::solve_in_shared_memory(executor, arguments);
+    if (ForcedMapping::current() != Mapping::block &&
+        detail::solve_in_sub_warps<Orders>(executor, elimination, arguments)) {
+        return;
     }
+    CholeskyArguments<E> in_block{};
+    in_block.a = arguments.a;
+    in_block.x = arguments.x;
+    in_block.info = arguments.info;
+    in_block.pivot_ratio = arguments.pivot_ratio;
+    detail::launch_cholesky_in_block(executor, in_block);
 }
 
 }  // namespace aperture::dense

@@ -78,7 +78,12 @@ __global__ void __launch_bounds__(
             [&](int row, int column) { return exists ? p.a(first + local, row, column) : zero; },
             no_right_hand_side);
     } else {
-        load_lower_triangles<MatrixTile>(tile, p.a, first, valid);
+        if (gapless<MatrixTile>(p.a)) {
+            load_gapless<MatrixTile>(tile, p.a.data + first * p.a.stride[0], valid,
+                                     core::thread_rank(), core::block_threads());
+        } else {
+            load_lower_triangles<MatrixTile>(tile, p.a, first, valid);
+        }
         __syncthreads();
         const T* matrix = tile + local * MatrixTile::problem_stride;
         fill_columns<lanes>(

@@ -113,10 +113,6 @@ constexpr int rows_lanes(int order) {
 inline constexpr int largest_columns_order = 16;
 inline constexpr int largest_columns_order_of_lu = 8;
 
-/// Largest order of the kernel that distributes a problem over a block's registers; larger orders
-/// keep the factor in shared memory.
-inline constexpr int largest_block_order = 64;
-
 /// Threads per block of the rank-k update, and bytes of shared memory for its panels: four blocks
 /// fit a multiprocessor with 227 KiB.
 inline constexpr int rank_k_threads = 256;

@@ -222,19 +222,19 @@ __device__ __forceinline__ void eliminate_panel(WarpPanel<T, slots>& panel,
     }
 }
 
-/// The panel of A = G G^H, of its lower triangle.
+/// The panel of A = G G^H, of its lower triangle. A pivot that is not positive and finite
+/// becomes 1.
 template <class T, int slots>
-__device__ __forceinline__ void factor_cholesky_panel(WarpPanel<T, slots>& panel, int& info) {
+__device__ __forceinline__ void factor_cholesky_panel(WarpPanel<T, slots>& panel,
+                                                      Pivots<RealOf<T>>& pivots) {
     using R = RealOf<T>;
     constexpr int most = panel_width<T>;
     APERTURE_UNROLL
     for (int step = 0; step < most; ++step) {
         if (step >= panel.width) break;
         R pivot = core::real_part(core::broadcast(panel.entry[0][step], step));
-        if (!(pivot > R(0)) || pivot > largest_finite<R>) {
-            if (info == 0) info = panel.first + step + 1;
-            pivot = R(1);
-        }
+        pivots.add(panel.first + step, pivot);
+        if (!(pivot > R(0)) || pivot > largest_finite<R>) pivot = R(1);
         const R root = sqrt(pivot);
         const R scale = R(1) / root;
         APERTURE_UNROLL

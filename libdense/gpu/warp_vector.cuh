@@ -74,19 +74,25 @@ __device__ __forceinline__ void substitute_lower(int n, const Matrix& l, WarpVec
     }
 }
 
-/// U x = b in place, with an upper triangular matrix; `of_entry` is applied to U's entries above
-/// the diagonal.
-template <class T, int slots, class Matrix, class OfEntry>
-__device__ __forceinline__ void substitute_upper(int n, const Matrix& u, OfEntry of_entry,
-                                                 WarpVector<T, slots>& x) {
+/// U x = b in place, with an upper triangular matrix.
+template <class T, int slots, class Matrix>
+__device__ __forceinline__ void substitute_upper(int n, const Matrix& u, WarpVector<T, slots>& x) {
     const DiagonalReciprocals<T, slots> diagonal(n, u);
     APERTURE_UNROLL_BY(4)
     for (int k = n - 1; k >= 0; --k) {
         const T solved = x.solve(k, [&](int s, T entry) { return diagonal.entry[s].times(entry); });
-        x.for_each(0, k, [&](int i, T& entry) {
-            entry = core::multiply_add(entry, -of_entry(u(i, k)), solved);
-        });
+        x.for_each(0, k,
+                   [&](int i, T& entry) { entry = core::multiply_add(entry, -u(i, k), solved); });
     }
+}
+
+/// G G^H x = b in place.
+template <class T, int slots, class Matrix>
+__device__ __forceinline__ void solve_cholesky_in_warp(int n, const Matrix& g,
+                                                       WarpVector<T, slots>& x) {
+    substitute_lower<false>(n, g, x);
+    substitute_upper(
+        n, [&](int i, int k) { return core::conj(g(k, i)); }, x);
 }
 
 /// x -= factor (v^H x) v for the reflector in column k of `qr`, v = (1, v_k+1, ..., v_m-1).
