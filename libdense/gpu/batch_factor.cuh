@@ -56,16 +56,14 @@ inline const char* name_of(GeneralElimination elimination) {
                                                            : "GeneralElimination::gauss_jordan";
 }
 
-/// Numbers of right-hand sides that kernels are compiled for, and that of those compiled ahead.
-constexpr int compiled_sides(index_t sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
-inline constexpr int most_sides = 16;
+/// Right-hand sides of the kernels that are compiled ahead.
 inline constexpr int ahead_sides = 4;
 
 template <class Executor, class E>
 bool launch_solve_in_columns(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    if (p.x.extent[1] > most_sides) return false;
-    const int sides = compiled_sides(p.x.extent[1]);
+    if (p.x.extent[1] > tuning::most_sides) return false;
+    const int sides = tuning::compiled_sides(p.x.extent[1]);
     const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::solve, n, n + sides);
     if (lanes == 0) return false;
     void (*compiled)(LuArguments<E>) = nullptr;
@@ -125,9 +123,9 @@ bool launch_elimination_in_rows(Executor& executor, const LuArguments<E>& p) {
     const int lanes = tuning::rows_lanes(n);
     const bool solve = !p.x.empty();
     const bool invert = !p.inverse.empty();
-    const int sides = solve ? compiled_sides(p.x.extent[1]) : 0;
+    const int sides = solve ? tuning::compiled_sides(p.x.extent[1]) : 0;
     if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan ||
-        p.x.extent[1] > most_sides) {
+        p.x.extent[1] > tuning::most_sides) {
         return false;
     }
     const bool exchange = p.elimination == GeneralElimination::pivoted_lu;

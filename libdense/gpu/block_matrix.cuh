@@ -138,10 +138,56 @@ __device__ __forceinline__ void for_each_entry_of(int first_row, int rows, int f
     }
 }
 
-/// Copies a matrix; the block must wait before it uses it.
-template <class From, class To>
-__device__ __forceinline__ void copy_matrix(int rows, int columns, const From& from, const To& to) {
-    for_each_entry_of(0, rows, 0, columns, [&](int i, int j) { to(i, j) = from(i, j); });
+/// Calls store(i, j, load(i, j)) for all entries where wanted(i, j): neighbouring threads get
+/// neighbouring columns, or rows if `by_columns`, and load several entries before they store them.
+template <class Wanted, class Load, class Store>
+__device__ __forceinline__ void copy_entries(int rows, int columns, bool by_columns, Wanted wanted,
+                                             Load load, Store store) {
+    constexpr int at_once = 8;
+    const int inner = by_columns ? rows : columns;
+    const int outer = by_columns ? columns : rows;
+    const int lanes = block_lanes(inner);
+    const int step = core::block_threads() / lanes;
+    APERTURE_NO_UNROLL
+    for (int y = core::thread_rank() % lanes; y < inner; y += lanes) {
+        APERTURE_NO_UNROLL
+        for (int base = core::thread_rank() / lanes; base < outer; base += at_once * step) {
+            decltype(load(0, 0)) value[at_once];
+            APERTURE_UNROLL
+            for (int s = 0; s < at_once; ++s) {
+                const int x = base + s * step;
+                const int i = by_columns ? y : x;
+                const int j = by_columns ? x : y;
+                value[s] = {};
+                if (x < outer && wanted(i, j)) value[s] = load(i, j);
+            }
+            APERTURE_UNROLL
+            for (int s = 0; s < at_once; ++s) {
+                const int x = base + s * step;
+                const int i = by_columns ? y : x;
+                const int j = by_columns ? x : y;
+                if (x < outer) store(i, j, value[s]);
+            }
+        }
+    }
+}
+
+/// Loads a matrix, or its lower triangle with zeros above; the block must wait before it uses it.
+template <class T>
+__device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
+                                            const BlockMatrix<const T>& from,
+                                            const PanelMatrix<T>& to) {
+    copy_entries(
+        rows, columns, from.row_stride == 1, [&](int i, int j) { return !lower || j <= i; },
+        [&](int i, int j) { return from(i, j); }, [&](int i, int j, T value) { to(i, j) = value; });
+}
+/// Stores a matrix, or its lower triangle with zeros above.
+template <class T>
+__device__ __forceinline__ void store_matrix(int rows, int columns, bool lower,
+                                             const PanelMatrix<T>& from, const BlockMatrix<T>& to) {
+    copy_entries(
+        rows, columns, to.row_stride == 1, [&](int i, int j) { return !lower || j <= i; },
+        [&](int i, int j) { return from(i, j); }, [&](int i, int j, T value) { to(i, j) = value; });
 }
 
 }  // namespace aperture::dense

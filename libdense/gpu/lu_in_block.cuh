@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
         __syncthreads();
-        copy_matrix(n, n, matrix_of(p.a, problem), a);
+        load_matrix<T>(n, n, false, matrix_of(p.a, problem), a);
         __syncthreads();
         if constexpr (jordan) {
             T* const pivot_rows = factors + panel_width<T> * n;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
         }
         __syncthreads();
         const int info = rows[n];
-        if (!p.lu.empty()) copy_matrix(n, n, a, matrix_of(p.lu, problem));
+        if (!p.lu.empty()) store_matrix<T>(n, n, false, a, matrix_of(p.lu, problem));
         if (!p.pivots.empty()) {
             for (int k = core::thread_rank(); k < n; k += core::block_threads()) {
                 p.pivots(problem, k) = rows[k];
@@ -88,9 +88,10 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
             });
         }
         if (invert) {
-            for_each_entry_of(0, n, 0, n, [&](int i, int j) {
-                p.inverse(problem, i, order[j]) = info == 0 ? a(i, j) : T(RealOf<T>(0));
-            });
+            copy_entries(
+                n, n, p.inverse.stride[1] == 1, [](int, int) { return true; },
+                [&](int i, int j) { return info == 0 ? a(i, j) : T(RealOf<T>(0)); },
+                [&](int i, int j, T value) { p.inverse(problem, i, order[j]) = value; });
         }
     }
 }
@@ -158,17 +159,13 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
-        const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
-        for_each_entry_of(0, n, 0, n, [&](int i, int j) { g(i, j) = j <= i ? a(i, j) : zero; });
+        load_matrix<T>(n, n, true, matrix_of(p.a, problem), g);
         __syncthreads();
         factor_cholesky_in_block<slots>(n, g, pivots);
         __syncthreads();
         const int info = pivots->info;
-        if (!p.g.empty()) {
-            for_each_entry_of(0, n, 0, n,
-                              [&](int i, int j) { p.g(problem, i, j) = j <= i ? g(i, j) : zero; });
-        }
+        if (!p.g.empty()) store_matrix<T>(n, n, true, g, matrix_of(p.g, problem));
         for (index_t r = core::warp_rank(); r < p.x.extent[1]; r += warps) {
             WarpVector<T, slots> x;
             x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });

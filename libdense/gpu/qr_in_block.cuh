@@ -43,11 +43,13 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
         R largest = R(0);
-        for_each_entry_of(0, m, 0, n, [&](int i, int j) {
-            const T entry = a(i, j);
-            qr(i, j) = entry;
-            largest = core::Maximum()(largest, magnitude(entry));
-        });
+        copy_entries(
+            m, n, a.row_stride == 1, [](int, int) { return true; },
+            [&](int i, int j) { return a(i, j); },
+            [&](int i, int j, T entry) {
+                qr(i, j) = entry;
+                largest = core::Maximum()(largest, magnitude(entry));
+            });
         const R scale = safe_scale(core::block_reduce(largest, sums, core::Maximum()));
         __syncthreads();
         if (scale != R(1)) {
@@ -74,9 +76,10 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
             continue;
         }
         const R back = R(1) / scale;
-        for_each_entry_of(0, m, 0, n, [&](int i, int j) {
-            p.qr(problem, i, j) = j >= i && scale != R(1) ? qr(i, j) * back : qr(i, j);
-        });
+        copy_entries(
+            m, n, p.qr.stride[1] == 1, [](int, int) { return true; },
+            [&](int i, int j) { return j >= i && scale != R(1) ? qr(i, j) * back : qr(i, j); },
+            [&](int i, int j, T entry) { p.qr(problem, i, j) = entry; });
         for (int k = thread; k < n; k += threads) p.tau(problem, k) = tau[k];
     }
 }

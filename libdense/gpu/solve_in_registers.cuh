@@ -39,6 +39,25 @@ APERTURE_HD constexpr int register_solve_shared_bytes(int order, int lanes, int 
            static_cast<int>(sizeof(T));
 }
 
+/// Calls visit(problem, side, row, offset in the tile) for `valid` problems and up to `count`
+/// sides: neighbouring threads get neighbouring entries.
+template <class Tile, class Visit>
+__device__ __forceinline__ void for_each_side_entry(bool by_problems, int valid, int count,
+                                                    Visit visit) {
+    constexpr int length = Tile::columns;
+    APERTURE_NO_UNROLL
+    for (int r = 0; r < (count < Tile::rows ? count : Tile::rows); ++r) {
+        APERTURE_UNROLL_BY(2)
+        for (int i = core::thread_rank(); i < Tile::problems * length; i += core::block_threads()) {
+            const int problem = by_problems ? i % Tile::problems : i / length;
+            const int row = by_problems ? i / Tile::problems : i % length;
+            if (problem < valid) {
+                visit(problem, r, row, problem * Tile::problem_stride + r * Tile::row_stride + row);
+            }
+        }
+    }
+}
+
 /// Solves A X = B with one problem in the registers of `lanes` threads (see register_solve.cuh);
 /// with lanes = 1, one problem a thread.
 ///
@@ -105,10 +124,14 @@ __global__ void __launch_bounds__(
             });
         } else {
             __syncthreads();
-            load_rows<RightHandSideTile>(tile, p.x, first, valid, begin, count);
+            for_each_side_entry<RightHandSideTile>(
+                interleaved(p.x), valid, count, [&](int problem, int r, int row, int at) {
+                    tile[at] = p.x(first + problem, begin + r, row);
+                });
             __syncthreads();
             refill_right_hand_sides<lanes>(columns, lane, [&](int row, int r) {
-                return solutions[r * RightHandSideTile::row_stride + row];
+                return exists && r < count ? solutions[r * RightHandSideTile::row_stride + row]
+                                           : zero;
             });
         }
         if (begin == 0) {
@@ -129,7 +152,10 @@ __global__ void __launch_bounds__(
                 solutions[r * RightHandSideTile::row_stride + row] = solved ? value : zero;
             });
             __syncthreads();
-            store_rows<RightHandSideTile>(tile, p.x, first, valid, begin, count);
+            for_each_side_entry<RightHandSideTile>(
+                interleaved(p.x), valid, count, [&](int problem, int r, int row, int at) {
+                    p.x(first + problem, begin + r, row) = tile[at];
+                });
         }
     }
     if (exists && lane == 0) p.report(first + local, pivots);

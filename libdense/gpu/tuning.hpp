@@ -2,70 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <array>
-
-#include "libcore/gpu/complex.cuh"
-
 /// Launch parameters of libdense's kernels, by scalar type and order.
-///
-/// The rows of the solves have not been measured on a GPU yet; they follow from counts for compute
-/// capability 9.0.
-/// A multiprocessor issues 32 shuffled words and 128 fp32 (64 fp64) multiply-adds a cycle. A
-/// broadcast element costs a warp 1, 2, 2, 4 cycles of shuffling (float, double, Complex<float>,
-/// Complex<double>) for `slots` updates of 1/4, 1/2, 1, 2 cycles: from 4, 4, 2, 2 slots on,
-/// arithmetic is the bottleneck. Registers limit the slots: slots * order * words must stay below
-/// 200, as a pivot column and addresses also need room in 255.
 namespace aperture::dense::tuning {
-
-/// Up to `largest_order`: `lanes` threads a problem, with slots for one right-hand side or for
-/// `right_hand_sides`, whichever suffices.
-struct RegisterSolveRow {
-    int largest_order;
-    int lanes;
-    int right_hand_sides;
-};
-
-template <class T>
-inline constexpr std::array<RegisterSolveRow, 0> register_solve_rows{};
-// Columns used / held at the largest order: 10 of 10, 40 of 40, 48 of 48. Slots 5, 3.
-template <>
-inline constexpr std::array<RegisterSolveRow, 3> register_solve_rows<float>{
-    {{6, 1, 4}, {24, 8, 16}, {32, 16, 16}}};
-// Columns 10 of 10, 32 of 32, 40 of 48, 48 of 64. Slots 4, 3, 2. Sixteen lanes at order 32 would
-// need 3 slots (192 registers) and spill.
-template <>
-inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<double>{
-    {{6, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
-// Columns 8 of 8, 32 of 32, 40 of 48 (34 of 48 at order 18), 48 of 64. Slots 4, 3 (144 registers at
-// order 24), 2. Sixteen lanes at order 32 would need 3 slots and spill.
-template <>
-inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<float>>{
-    {{4, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
-// Columns 8 of 8, 24 of 24, 32 of 32, 32 of 32. Slots 3, 2, 1. From order 17 on, two slots spill in
-// one of the eliminations; one slot holds 32 - order right-hand sides a pass, limited by shuffles.
-// Orders above 24 use the block kernel.
-template <>
-inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<double>>{
-    {{4, 1, 4}, {8, 8, 16}, {16, 16, 16}, {24, 32, 8}}};
-
-/// lanes = 0: the sub-warp kernel does not apply.
-struct RegisterSolve {
-    int lanes = 0;
-    int slots = 0;
-};
-
-template <class T>
-constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
-    for (const RegisterSolveRow& row : register_solve_rows<T>) {
-        if (order < 1 || order > row.largest_order) continue;
-        const int few = (order + row.lanes) / row.lanes;
-        const int many = (order + row.right_hand_sides + row.lanes - 1) / row.lanes;
-        const bool few_suffice = order + right_hand_sides <= few * row.lanes;
-        return {row.lanes, few_suffice ? few : many};
-    }
-    return {};
-}
 
 /// Largest number of rows of a matrix whose columns are distributed over registers.
 inline constexpr int largest_columns_rows = 32;
@@ -97,6 +35,24 @@ constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
     }
     constexpr int most = 176;
     return registers <= most ? 32 : 0;
+}
+
+/// Numbers of right-hand sides that kernels are compiled for.
+constexpr int compiled_sides(long long sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
+inline constexpr int most_sides = 16;
+
+/// Threads for a positive definite system in registers (solve_in_registers.cuh), and columns of
+/// [A | B] of each; lanes = 0: the kernel does not apply.
+struct RegisterSolve {
+    int lanes = 0;
+    int slots = 0;
+};
+
+template <class T>
+constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
+    const int columns = order + compiled_sides(right_hand_sides);
+    const int lanes = columns_lanes<T>(ColumnsWork::solve, order, columns);
+    return {lanes, lanes > 0 ? (columns + lanes - 1) / lanes : 0};
 }
 
 /// Lanes for a problem with a row each (in_rows.cuh); 0 if there are too many rows.
