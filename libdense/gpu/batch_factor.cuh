@@ -30,7 +30,7 @@ struct BlockLaunch {
         : config(dim3(core::blocks_for(problems, 1)), dim3(threads_for(m * n)),
                  static_cast<std::size_t>(other_bytes)) {
         const std::size_t bytes = sizeof(E) * static_cast<std::size_t>(m) *
-                                  static_cast<std::size_t>(shared_row_stride(n));
+                                  static_cast<std::size_t>(panel_row_stride<E>(n));
         if (config.shared + bytes <= static_cast<std::size_t>(executor.shared_memory_per_block())) {
             config.shared += bytes;
             return;

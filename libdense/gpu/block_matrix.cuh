@@ -7,6 +7,7 @@
 // kernel.
 
 #include "libdense/gpu/batch_tile.cuh"
+#include "libdense/gpu/chunks.cuh"
 #include "libdense/gpu/register_solve.cuh"
 
 namespace aperture::dense {
@@ -101,17 +102,35 @@ struct BlockMatrix {
     }
 };
 
-/// A matrix by rows that a block works on.
+/// Columns of the panels that are factored at a time: as many as registers suffice for.
+template <class T>
+inline constexpr int panel_width = sizeof(T) == 16 ? 4 : 8;
+
+/// Entries from a row to the next in the memory that a block works in: whole panels, in an odd
+/// number of chunks, so that those of 8 neighbouring rows are in different banks.
+template <class T>
+APERTURE_HD constexpr int panel_row_stride(int columns) {
+    const int panels = (columns + panel_width<T> - 1) / panel_width<T>;
+    return (panels * panel_width<T> / chunk_entries<T> | 1) * chunk_entries<T>;
+}
+
+/// A matrix that a block works on, by rows; `stride` is a panel_row_stride.
 template <class T>
 struct PanelMatrix {
     T* data;
     int stride;
 
     __device__ __forceinline__ T& operator()(int i, int j) const { return data[i * stride + j]; }
+    /// Loads entries of row i from a panel's first column `j` on.
+    template <int count>
+    __device__ __forceinline__ void load_row(T (&to)[count], int i, int j) const {
+        load_chunks(to, data + i * stride + j);
+    }
+    template <int count>
+    __device__ __forceinline__ void store_row(const T (&from)[count], int i, int j) const {
+        store_chunks(data + i * stride + j, from);
+    }
 };
-
-/// Elements between rows in shared memory: columns and rows are read without bank conflicts.
-APERTURE_HD constexpr int shared_row_stride(int columns) { return columns | 1; }
 
 /// Matrix `problem` of a batch.
 template <class T>
@@ -172,22 +191,72 @@ __device__ __forceinline__ void copy_entries(int rows, int columns, bool by_colu
     }
 }
 
-/// Loads a matrix, or its lower triangle with zeros above; the block must wait before it uses it.
+/// Whether the rows of a matrix consist of aligned chunks.
+template <class T>
+__device__ __forceinline__ bool has_chunks(int columns, const BlockMatrix<T>& a) {
+    constexpr int chunk = chunk_entries<T>;
+    return a.column_stride == 1 && columns % chunk == 0 && a.row_stride % chunk == 0 &&
+           reinterpret_cast<unsigned long long>(a.data) % sizeof(Chunk<T>) == 0;
+}
+
+/// Loads a matrix, or its lower triangle with zeros or more above; the block must wait before it
+/// uses it. Calls seen(entry).
+template <class T, class Seen>
+__device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
+                                            const BlockMatrix<const T>& from,
+                                            const PanelMatrix<T>& to, Seen seen) {
+    constexpr int chunk = chunk_entries<T>;
+    if (chunk > 1 && has_chunks(columns, from)) {
+        copy_entries(
+            rows, columns / chunk, false, [&](int i, int j) { return !lower || j * chunk <= i; },
+            [&](int i, int j) { return *reinterpret_cast<const Chunk<T>*>(&from(i, j * chunk)); },
+            [&](int i, int j, const Chunk<T>& value) {
+                APERTURE_UNROLL
+                for (int e = 0; e < chunk; ++e) seen(value.entry[e]);
+                *reinterpret_cast<Chunk<T>*>(&to(i, j * chunk)) = value;
+            });
+        return;
+    }
+    copy_entries(
+        rows, columns, from.row_stride == 1, [&](int i, int j) { return !lower || j <= i; },
+        [&](int i, int j) { return from(i, j); },
+        [&](int i, int j, T value) {
+            seen(value);
+            to(i, j) = value;
+        });
+}
 template <class T>
 __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
                                             const BlockMatrix<const T>& from,
                                             const PanelMatrix<T>& to) {
-    copy_entries(
-        rows, columns, from.row_stride == 1, [&](int i, int j) { return !lower || j <= i; },
-        [&](int i, int j) { return from(i, j); }, [&](int i, int j, T value) { to(i, j) = value; });
+    load_matrix(rows, columns, lower, from, to, [](T) {});
 }
-/// Stores a matrix, or its lower triangle with zeros above.
-template <class T>
-__device__ __forceinline__ void store_matrix(int rows, int columns, bool lower,
-                                             const PanelMatrix<T>& from, const BlockMatrix<T>& to) {
+
+/// Stores value(i, j, entry) of every entry of a matrix.
+template <class T, class Value>
+__device__ __forceinline__ void store_matrix(int rows, int columns, const PanelMatrix<T>& from,
+                                             const BlockMatrix<T>& to, Value value) {
+    constexpr int chunk = chunk_entries<T>;
+    const auto all = [](int, int) { return true; };
+    if (chunk > 1 && has_chunks(columns, to)) {
+        copy_entries(
+            rows, columns / chunk, false, all,
+            [&](int i, int j) {
+                Chunk<T> its = *reinterpret_cast<const Chunk<T>*>(&from(i, j * chunk));
+                APERTURE_UNROLL
+                for (int e = 0; e < chunk; ++e)
+                    its.entry[e] = value(i, j * chunk + e, its.entry[e]);
+                return its;
+            },
+            [&](int i, int j, const Chunk<T>& its) {
+                *reinterpret_cast<Chunk<T>*>(&to(i, j * chunk)) = its;
+            });
+        return;
+    }
     copy_entries(
-        rows, columns, to.row_stride == 1, [&](int i, int j) { return !lower || j <= i; },
-        [&](int i, int j) { return from(i, j); }, [&](int i, int j, T value) { to(i, j) = value; });
+        rows, columns, to.row_stride == 1, all,
+        [&](int i, int j) { return value(i, j, from(i, j)); },
+        [&](int i, int j, T its) { to(i, j) = its; });
 }
 
 }  // namespace aperture::dense

@@ -11,62 +11,59 @@
 
 namespace aperture::dense {
 
-/// c(i, j) += sum over k < panel_width of left(i, k) right(k, j), for rows [first_row, rows) and j
-/// = column(0), ... column(columns - 1). A thread has 4 x 4 entries: columns 16 and rows 1 apart,
-/// the halves of a warp 16 rows, so that rows of an odd stride cause no bank conflicts.
-template <class T, class Column, class Left, class Right>
-__device__ __forceinline__ void add_panel_product(int first_row, int rows, int columns,
-                                                  Column column, const PanelMatrix<T>& c, Left left,
-                                                  Right right) {
-    constexpr int side = 4;
+/// c(i, j) -= sum over k < panel_width of left(i)[k] right(j)[k], for rows [first_row, rows) and j
+/// = column(0), ... column(columns - 1): load_left(i, row) and load_right(j, row) fill the factors.
+/// A thread has 4 rows and 2 columns, 16 apart; the halves of a warp share 8 rows. With `lower`,
+/// parts that lie above the diagonal of the product are left out.
+template <bool lower, class T, class Column, class LoadLeft, class LoadRight>
+__device__ __forceinline__ void subtract_panel_product(int first_row, int rows, int columns,
+                                                       Column column, const PanelMatrix<T>& c,
+                                                       LoadLeft load_left, LoadRight load_right) {
+    constexpr int most = panel_width<T>;
+    constexpr int height = 4;
+    constexpr int width = 2;
     constexpr int lanes = 16;
+    const int half = core::lane_rank() / lanes;
     const int warps = core::block_threads() / core::warp_size;
-    const int row_units = (rows - first_row + 31) / 32 * 4;
-    const int units = row_units * ((columns + side * lanes - 1) / (side * lanes));
     APERTURE_NO_UNROLL
-    for (int unit = core::warp_rank(); unit < units; unit += warps) {
-        const int row = first_row + unit % row_units / 4 * 32 + unit % 4 * side +
-                        core::lane_rank() / lanes * lanes;
-        const int begin = unit / row_units * side * lanes + core::lane_rank() % lanes;
-        if (row >= rows || begin >= columns) continue;
-        T sum[side][side];
-        int at_row[side];
-        int at_column[side];
-        APERTURE_UNROLL
-        for (int a = 0; a < side; ++a) {
-            at_row[a] = row + a < rows ? row + a : row;
-            const int j = begin + a * lanes;
-            at_column[a] = column(j < columns ? j : begin);
-        }
-        APERTURE_UNROLL
-        for (int a = 0; a < side; ++a) {
+    for (int left = 0; left < columns; left += width * lanes) {
+        const int j = left + core::lane_rank() % lanes;
+        if (j >= columns) continue;
+        const bool has_second = j + lanes < columns;
+        const int at_column[width] = {column(j), column(has_second ? j + lanes : j)};
+        APERTURE_NO_UNROLL
+        for (int top = core::warp_rank() * 2 * height; top < rows - first_row;
+             top += warps * 2 * height) {
+            if (lower && top + 2 * height <= left) continue;
+            const int row = first_row + top + half * height;
+            if (row >= rows) continue;
+            T sum[height][width];
+            T of_left[height][most];
+            T of_right[width][most];
             APERTURE_UNROLL
-            for (int b = 0; b < side; ++b) sum[a][b] = c(at_row[a], at_column[b]);
-        }
-        APERTURE_UNROLL
-        for (int k = 0; k < panel_width<T>; ++k) {
-            T of_left[side];
-            T of_right[side];
+            for (int b = 0; b < width; ++b) load_right(at_column[b], of_right[b]);
             APERTURE_UNROLL
-            for (int a = 0; a < side; ++a) {
-                of_left[a] = left(at_row[a], k);
-                of_right[a] = right(k, at_column[a]);
-            }
-            APERTURE_UNROLL
-            for (int a = 0; a < side; ++a) {
+            for (int a = 0; a < height; ++a) {
+                const int i = row + a < rows ? row + a : row;
+                load_left(i, of_left[a]);
                 APERTURE_UNROLL
-                for (int b = 0; b < side; ++b) {
-                    sum[a][b] = core::multiply_add(sum[a][b], of_left[a], of_right[b]);
+                for (int b = 0; b < width; ++b) sum[a][b] = c(i, at_column[b]);
+            }
+            APERTURE_UNROLL
+            for (int k = 0; k < most; ++k) {
+                APERTURE_UNROLL
+                for (int a = 0; a < height; ++a) {
+                    APERTURE_UNROLL
+                    for (int b = 0; b < width; ++b) {
+                        sum[a][b] = core::multiply_add(sum[a][b], -of_left[a][k], of_right[b][k]);
+                    }
                 }
             }
-        }
-        APERTURE_UNROLL
-        for (int a = 0; a < side; ++a) {
             APERTURE_UNROLL
-            for (int b = 0; b < side; ++b) {
-                if (row + a < rows && begin + b * lanes < columns) {
-                    c(at_row[a], at_column[b]) = sum[a][b];
-                }
+            for (int a = 0; a < height; ++a) {
+                if (row + a >= rows) continue;
+                c(row + a, at_column[0]) = sum[a][0];
+                if (has_second) c(row + a, at_column[1]) = sum[a][1];
             }
         }
     }
@@ -142,10 +139,13 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
         }
         if (behind >= n) break;
         __syncthreads();
-        add_panel_product(
+        subtract_panel_product<false>(
             behind, n, n - behind, [&](int j) { return behind + j; }, a,
-            [&](int i, int k) { return -a(i, first + k); },
-            [&](int k, int j) { return a(first + k, j); });
+            [&](int i, T(&row)[most]) { a.load_row(row, i, first); },
+            [&](int j, T(&row)[most]) {
+                APERTURE_UNROLL
+                for (int k = 0; k < most; ++k) row[k] = a(first + k, j);
+            });
         __syncthreads();
     }
     if (core::thread_rank() == 0) rows[n] = info;
@@ -210,14 +210,20 @@ __device__ __forceinline__ void eliminate_in_block(PanelMatrix<T> a, const Jorda
         }
         __syncthreads();
         const int before = invert ? first : 0;
-        add_panel_product(
+        subtract_panel_product<false>(
             0, n, before + n - behind, [&](int j) { return j < before ? j : j - before + behind; },
             a,
-            [&](int i, int k) {
+            [&](int i, T(&row)[most]) {
                 const bool own = i >= first && i < behind;
-                return own || k >= width ? zero : -applied.factor(i, k);
+                APERTURE_UNROLL
+                for (int k = 0; k < most; ++k) {
+                    row[k] = own || k >= width ? zero : applied.factor(i, k);
+                }
             },
-            [&](int k, int j) { return pivot_rows[k * n + j]; });
+            [&](int j, T(&row)[most]) {
+                APERTURE_UNROLL
+                for (int k = 0; k < most; ++k) row[k] = pivot_rows[k * n + j];
+            });
         __syncthreads();
     }
     if (core::thread_rank() == 0) rows[n] = info;
@@ -255,10 +261,14 @@ __device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a
         __syncthreads();
         const int behind = first + most;
         if (behind >= n) break;
-        add_panel_product(
+        subtract_panel_product<true>(
             behind, n, n - behind, [&](int j) { return behind + j; }, a,
-            [&](int i, int k) { return -a(i, first + k); },
-            [&](int k, int j) { return core::conj(a(j, first + k)); });
+            [&](int i, T(&row)[most]) { a.load_row(row, i, first); },
+            [&](int j, T(&row)[most]) {
+                a.load_row(row, j, first);
+                APERTURE_UNROLL
+                for (int k = 0; k < most; ++k) row[k] = core::conj(row[k]);
+            });
         __syncthreads();
     }
     if (core::thread_rank() == 0) *pivots = its;
@@ -270,7 +280,8 @@ template <int slots, class T>
 __device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> a, T* tau,
                                                    T* gram) {
     constexpr int most = panel_width<T>;
-    constexpr int rows_at_once = 8;
+    // Quarters of a warp read without bank conflicts.
+    constexpr int rows_at_once = sizeof(T) == 4 ? 2 : 4;
     constexpr int columns_at_once = 2;
     constexpr int lanes = 8;
     const int part = core::lane_rank() / lanes;
@@ -296,7 +307,7 @@ __device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> 
         }
         if (behind >= n) break;
         __syncthreads();
-        // A quarter of a warp has a share of the rows, 8 apart; a thread two columns.
+        // A quarter of a warp has a share of the rows; a thread two columns.
         APERTURE_NO_UNROLL
         for (int base = behind + core::warp_rank() * lanes * columns_at_once; base < n;
              base += warps * lanes * columns_at_once) {
@@ -309,7 +320,7 @@ __device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> 
                 }
             };
             const auto for_each_row = [&](auto visit) {
-                APERTURE_NO_UNROLL
+                APERTURE_UNROLL_BY(8 / rows_at_once)
                 for (int row = first + part * rows_at_once; row < m; row += 4 * rows_at_once) {
                     APERTURE_UNROLL
                     for (int u = 0; u < rows_at_once; ++u) {
@@ -326,12 +337,13 @@ __device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> 
             for_each_row([&](int row) {
                 T entry[columns_at_once];
                 load_entries(row, entry);
+                T v[most];
+                a.load_row(v, row, first);
                 APERTURE_UNROLL
                 for (int k = 0; k < most; ++k) {
-                    const T v = a(row, first + k);
                     APERTURE_UNROLL
                     for (int b = 0; b < columns_at_once; ++b) {
-                        y[k][b] = core::multiply_add_conj(y[k][b], entry[b], v);
+                        y[k][b] = core::multiply_add_conj(y[k][b], entry[b], v[k]);
                     }
                 }
             });
@@ -352,12 +364,13 @@ __device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> 
             for_each_row([&](int row) {
                 T entry[columns_at_once];
                 load_entries(row, entry);
+                T v[most];
+                a.load_row(v, row, first);
                 APERTURE_UNROLL
                 for (int k = 0; k < most; ++k) {
-                    const T v = a(row, first + k);
                     APERTURE_UNROLL
                     for (int b = 0; b < columns_at_once; ++b) {
-                        entry[b] = core::multiply_add(entry[b], -y[k][b], v);
+                        entry[b] = core::multiply_add(entry[b], -y[k][b], v[k]);
                     }
                 }
                 APERTURE_UNROLL

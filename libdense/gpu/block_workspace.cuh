@@ -26,7 +26,7 @@ enum class MatrixPlace { shared, scratch };
 /// Memory of m x n for the block's problem: `shared`, or its part of the executor's scratch memory.
 template <MatrixPlace place, class T>
 __device__ __forceinline__ PanelMatrix<T> block_matrix(T* shared, T* scratch, int m, int n) {
-    const int stride = shared_row_stride(n);
+    const int stride = panel_row_stride<T>(n);
     if (place == MatrixPlace::shared) return {shared, stride};
     return {scratch + static_cast<index_t>(blockIdx.x) * m * stride, stride};
 }

@@ -24,9 +24,9 @@ APERTURE_HD constexpr int elimination_bytes(bool jordan, int n) {
 ///
 /// Block: one problem after another, its factors in shared or scratch memory (block_panels.cuh).
 /// Warp: one right-hand side at a time, in registers. Grid: any number of blocks on x. Shared:
-/// elimination_bytes and, if the matrix is there, [n][n | 1] of T. Bytes per problem: sizeof(T)
-/// times the entries of the operands. Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan
-/// n^3, inverse 2 n^3) and 2 n^2 per right-hand side.
+/// elimination_bytes and, if the matrix is there, [n][panel_row_stride] of T. Bytes per problem:
+/// sizeof(T) times the entries of the operands. Flops per problem (times 4 if complex): 2/3 n^3
+/// (Gauss-Jordan n^3, inverse 2 n^3) and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place, bool jordan>
 __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
     lu_in_block(LuArguments<T> p, T* scratch) {
@@ -58,7 +58,10 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
         }
         __syncthreads();
         const int info = rows[n];
-        if (!p.lu.empty()) store_matrix<T>(n, n, false, a, matrix_of(p.lu, problem));
+        if (!p.lu.empty()) {
+            store_matrix(n, n, a, matrix_of(p.lu, problem),
+                         [](int, int, T entry) { return entry; });
+        }
         if (!p.pivots.empty()) {
             for (int k = core::thread_rank(); k < n; k += core::block_threads()) {
                 p.pivots(problem, k) = rows[k];
@@ -144,9 +147,9 @@ inline constexpr int cholesky_bytes = 32;
 /// A = G G^H, of the lower triangle, of order up to 32 slots, and solutions by it.
 ///
 /// Block: one problem after another, as in `lu_in_block`. Warp: one right-hand side at a time, in
-/// registers. Grid: any number of blocks on x. Shared: Pivots and the matrix [n][n | 1] of T. Bytes
-/// per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per problem
-/// (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
+/// registers. Grid: any number of blocks on x. Shared: Pivots and the matrix [n][panel_row_stride]
+/// of T. Bytes per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per
+/// problem (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
 __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
     cholesky_in_block(CholeskyArguments<T> p, T* scratch) {
@@ -165,7 +168,10 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
         factor_cholesky_in_block<slots>(n, g, pivots);
         __syncthreads();
         const int info = pivots->info;
-        if (!p.g.empty()) store_matrix<T>(n, n, true, g, matrix_of(p.g, problem));
+        if (!p.g.empty()) {
+            store_matrix(n, n, g, matrix_of(p.g, problem),
+                         [&](int i, int j, T entry) { return j <= i ? entry : zero; });
+        }
         for (index_t r = core::warp_rank(); r < p.x.extent[1]; r += warps) {
             WarpVector<T, slots> x;
             x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });

@@ -20,7 +20,7 @@ APERTURE_HD constexpr int qr_vector_bytes(int n) {
 ///
 /// Block: one problem after another, its matrix in shared or scratch memory.
 /// Warp: a column of the matrix, or a right-hand side in registers. Grid: any number of blocks on
-/// x. Shared: qr_vector_bytes and the matrix [m][n | 1] of T.
+/// x. Shared: qr_vector_bytes and the matrix [m][panel_row_stride] of T.
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2 m n^2 - 2/3 n^3, and 4 m n - 2 n^2 + n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
@@ -43,13 +43,8 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
         const BlockMatrix<const T> a = matrix_of(p.a, problem);
         __syncthreads();
         R largest = R(0);
-        copy_entries(
-            m, n, a.row_stride == 1, [](int, int) { return true; },
-            [&](int i, int j) { return a(i, j); },
-            [&](int i, int j, T entry) {
-                qr(i, j) = entry;
-                largest = core::Maximum()(largest, magnitude(entry));
-            });
+        load_matrix(m, n, false, a, qr,
+                    [&](T entry) { largest = core::Maximum()(largest, magnitude(entry)); });
         const R scale = safe_scale(core::block_reduce(largest, sums, core::Maximum()));
         __syncthreads();
         if (scale != R(1)) {
@@ -76,10 +71,9 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
             continue;
         }
         const R back = R(1) / scale;
-        copy_entries(
-            m, n, p.qr.stride[1] == 1, [](int, int) { return true; },
-            [&](int i, int j) { return j >= i && scale != R(1) ? qr(i, j) * back : qr(i, j); },
-            [&](int i, int j, T entry) { p.qr(problem, i, j) = entry; });
+        store_matrix(m, n, qr, matrix_of(p.qr, problem), [&](int i, int j, T entry) {
+            return j >= i && scale != R(1) ? entry * back : entry;
+        });
         for (int k = thread; k < n; k += threads) p.tau(problem, k) = tau[k];
     }
 }

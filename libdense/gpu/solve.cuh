@@ -23,13 +23,15 @@ namespace detail {
 
 /// The register-resident kernel of an order, if it is compiled with the program.
 template <class E, Elimination elimination, int... orders>
-auto compiled_kernel(std::integer_sequence<int, orders...>, int order, int slots) {
+auto compiled_kernel(std::integer_sequence<int, orders...>, int order,
+                     tuning::RegisterSolve policy) {
     void (*found)(SolveArguments<E>) = nullptr;
     [[maybe_unused]] const auto compare = [&]<int its_order, bool many>() {
         constexpr tuning::RegisterSolve its =
             tuning::register_solve<E>(its_order, many ? 1 << 20 : 1);
         if constexpr (its.lanes > 0) {
-            if (its_order != order || its.slots != slots) return;
+            if (its_order != order || its.lanes != policy.lanes || its.slots != policy.slots)
+                return;
             found = solve_in_registers<E, its_order, its.lanes, its.slots, elimination>;
         }
     };
@@ -66,8 +68,8 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
     const int order = arguments.order;
     if (const auto compiled =
             elimination == Elimination::below
-                ? compiled_kernel<E, Elimination::below>(Orders{}, order, policy.slots)
-                : compiled_kernel<E, Elimination::above_and_below>(Orders{}, order, policy.slots)) {
+                ? compiled_kernel<E, Elimination::below>(Orders{}, order, policy)
+                : compiled_kernel<E, Elimination::above_and_below>(Orders{}, order, policy)) {
         core::launch(executor, compiled, config, arguments);
         return true;
     }

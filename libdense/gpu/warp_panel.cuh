@@ -11,10 +11,6 @@
 
 namespace aperture::dense {
 
-/// Columns of a panel: as many as registers suffice for.
-template <class T>
-inline constexpr int panel_width = sizeof(T) == 16 ? 4 : 8;
-
 /// Columns [first, first + width) of a matrix of `rows` rows: entry[s][c] of lane l is entry (first
 /// + 32 s + l, first + c). Where `wrap` is set, rows before `first` follow the last one, in a ring
 /// of 32 slots rows. Entries beyond the matrix are zero.
@@ -49,26 +45,21 @@ struct WarpPanel {
     }
     template <bool wrap>
     __device__ __forceinline__ void load(const PanelMatrix<T>& a) {
+        const T zero = T(RealOf<T>(0));
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) {
             APERTURE_UNROLL
-            for (int c = 0; c < most; ++c) entry[s][c] = T(RealOf<T>(0));
+            for (int c = 0; c < most; ++c) entry[s][c] = zero;
         }
         for_each_row<wrap>([&](int row, int s) {
+            a.load_row(entry[s], row, first);
             APERTURE_UNROLL
-            for (int c = 0; c < most; ++c) {
-                if (c < width) entry[s][c] = a(row, first + c);
-            }
+            for (int c = 0; c < most; ++c) entry[s][c] = c < width ? entry[s][c] : zero;
         });
     }
     template <bool wrap>
     __device__ __forceinline__ void store(const PanelMatrix<T>& a) const {
-        for_each_row<wrap>([&](int row, int s) {
-            APERTURE_UNROLL
-            for (int c = 0; c < most; ++c) {
-                if (c < width) a(row, first + c) = entry[s][c];
-            }
-        });
+        for_each_row<wrap>([&](int row, int s) { a.store_row(entry[s], row, first); });
     }
 
     /// Exchanges rows first + upper, with upper < 32, and first + lower.
