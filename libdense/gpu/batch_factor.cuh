@@ -43,7 +43,7 @@ struct BlockLaunch {
 
     static unsigned threads_for(int entries) {
         unsigned threads = 32;
-        while (threads < block_solver_threads && static_cast<int>(threads) * 32 < entries) {
+        while (threads < block_solver_threads && static_cast<int>(threads) * 64 < entries) {
             threads *= 2;
         }
         return threads;

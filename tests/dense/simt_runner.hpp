@@ -11,8 +11,8 @@
 
 namespace aperture::dense::oracle {
 
-/// `Orders` use register-resident kernels, others up to 64 the block kernel, as on a GPU without a
-/// run-time compiler.
+/// `Orders` use register-resident kernels, others the block kernel, as on a GPU without a run-time
+/// compiler.
 template <class SomeOrders>
 struct SimtWith : core::Simt {
     using Orders = SomeOrders;
