@@ -3,14 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 
 #include "aperture/dense/batch_blas.hpp"
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libcore/rounding.hpp"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/products_in_tiles.cuh"
+#include "libdense/gpu/products_launch.cuh"
 #include "libdense/gpu/vectors_in_groups.cuh"
 
 namespace aperture::dense {
@@ -26,90 +25,6 @@ int lanes_of(const VectorBatch<const T, Space>& batch) {
     int lanes = 1;
     while (lanes < 8 && 2 * lanes < n) lanes *= 2;
     return n <= 64 ? lanes : n <= 128 ? 16 : core::warp_size;
-}
-
-/// op(A) with its rows (`lines` = 1) or columns (2) as the middle dimension.
-template <class E>
-KernelView<E, 3> lines_of(KernelView<E, 3> a, Op op, int lines) {
-    const bool turned = (op == Op::none) != (lines == 1);
-    return turned ? KernelView<E, 3>{a.data,
-                                     {a.extent[0], a.extent[2], a.extent[1]},
-                                     {a.stride[0], a.stride[2], a.stride[1]}}
-                  : a;
-}
-
-/// The order in which threads load a panel: dimensions by their strides in memory.
-template <class E>
-PanelOrder panel_order(const KernelView<E, 3>& operand, int problems, int lines, int depth) {
-    PanelOrder order{};
-    std::array<int, 3> by_stride{0, 1, 2};
-    const auto distance = [&](int d) {
-        return operand.extent[d] <= 1 ? index_t(1) << 62 : operand.stride[d];
-    };
-    std::sort(by_stride.begin(), by_stride.end(),
-              [&](int a, int b) { return distance(a) < distance(b); });
-    const std::array<int, 3> extents{problems, lines, depth};
-    order.line_stride = core::round_up(lines, product_tile) | 1;
-    order.problem_stride = order.line_stride * depth;
-    const std::array<int, 3> tile_strides{order.problem_stride, 1, order.line_stride};
-    for (int d = 0; d < 3; ++d) {
-        const int its = by_stride[static_cast<std::size_t>(d)];
-        order.dimension[d] = its;
-        order.stride[d] = operand.stride[its];
-        order.tile_stride[d] = tile_strides[static_cast<std::size_t>(its)];
-        if (d < 2) order.extent[d] = FastDivider(extents[static_cast<std::size_t>(its)]);
-    }
-    return order;
-}
-
-/// C = alpha op(A) op(B) + beta C of checked operands.
-template <class Executor, class E>
-void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E, 3> a,
-              KernelView<const E, 3> b, E beta, KernelView<E, 3> c) {
-    if (c.empty()) return;
-    ProductArguments<E> p{};
-    p.a = lines_of(a, op_a, 1);
-    p.b = lines_of(b, op_b, 2);
-    p.c = c;
-    p.alpha = alpha;
-    p.beta = beta;
-    p.conjugate_a = op_a == Op::adjoint;
-    p.conjugate_b = op_b == Op::adjoint;
-    // At most 16 x 16 tiles of C in a block.
-    constexpr int most = 16 * product_tile;
-    const auto rows = static_cast<int>(c.extent[1]);
-    const auto columns = static_cast<int>(c.extent[2]);
-    p.rows = std::min(rows, most);
-    p.columns = std::min(columns, most);
-    const int tile_rows = core::round_up(p.rows, product_tile) / product_tile;
-    const bool vector = columns == 1;
-    const int tile_columns = core::round_up(p.columns, product_tile) / product_tile;
-    const int tiles = tile_rows * tile_columns;
-    p.row_blocks = FastDivider(core::round_up(rows, p.rows) / p.rows);
-    p.tiles = FastDivider(tiles);
-    p.tile_columns = FastDivider(tile_columns);
-    // A panel of few problems keeps several blocks on a multiprocessor.
-    constexpr int most_bytes = 40 * 1024;
-    const auto depth = static_cast<int>(p.a.extent[2]);
-    const int line = static_cast<int>(sizeof(E)) * ((core::round_up(p.rows, product_tile) | 1) +
-                                                    (core::round_up(p.columns, product_tile) | 1));
-    p.depth = std::clamp(most_bytes / line, 1, std::max(depth, 1));
-    p.problems_per_block =
-        std::clamp(most_bytes / (line * p.depth), 1, std::max(product_threads / tiles, 1));
-    p.panel_a = panel_order(p.a, p.problems_per_block, p.rows, p.depth);
-    p.panel_b = panel_order(p.b, p.problems_per_block, p.columns, p.depth);
-    const int threads =
-        std::min(core::round_up(tiles * p.problems_per_block, core::warp_size), product_threads);
-    const index_t blocks_of_c =
-        index_t(p.row_blocks.size()) * ((columns + p.columns - 1) / p.columns);
-    const index_t groups = core::ceil_div(c.extent[0], index_t(p.problems_per_block));
-    core::launch(
-        executor, vector ? products_in_tiles<E, 1> : products_in_tiles<E, product_tile>,
-        core::LaunchConfig{
-            dim3(core::blocks_for(groups * blocks_of_c, 1)), dim3(static_cast<unsigned>(threads)),
-            sizeof(E) * static_cast<std::size_t>(p.problems_per_block) *
-                static_cast<std::size_t>(p.panel_a.problem_stride + p.panel_b.problem_stride)},
-        p);
 }
 
 template <class T>

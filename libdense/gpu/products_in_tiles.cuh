@@ -2,26 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libdense/gpu/batch_tile.cuh"
-#include "libdense/gpu/fast_divider.hpp"
+#include "libdense/gpu/operand_panels.cuh"
 
 namespace aperture::dense {
 
 inline constexpr int product_threads = 256;
-/// Rows and columns of C that a thread has in registers.
-inline constexpr int product_tile = 4;
-
-/// How a panel of an operand is loaded to shared memory, [problem][depth][line]: its lines are rows
-/// of op(A) or columns of op(B). Arrays are in the order of the dimensions in global memory, from
-/// the fastest.
-struct PanelOrder {
-    int dimension[3];  ///< 0: problem, 1: line, 2: depth
-    FastDivider extent[2];
-    index_t stride[3];  ///< in global memory
-    int tile_stride[3];
-    int line_stride;     ///< between depths in shared memory, odd
-    int problem_stride;  ///< in shared memory
-};
+/// Slices of the operands that are in shared memory at once: one is used, two are being copied.
+inline constexpr int product_stages = 3;
 
 /// C = alpha op(A) op(B) + beta C. `a` is [problem][row of op(A)][depth] and `b` [problem][column
 /// of op(B)][depth], whatever the strides.
@@ -34,112 +21,137 @@ struct ProductArguments {
     bool conjugate_a, conjugate_b;
     int problems_per_block;
     int rows, columns;  ///< of C in a block
-    FastDivider row_blocks, tiles, tile_columns;
-    int depth;  ///< of a panel
-    PanelOrder panel_a, panel_b;
+    FastDivider row_blocks;
+    unsigned blocks_of_c;
+    FastDivider threads_of_c;    ///< threads with a problem's block of C
+    FastDivider thread_columns;  ///< of these in a row
+    int thread_rows;
+    int depth;  ///< of a slice
+    int stages;
+    int b_offset, stage_stride;  ///< in shared memory
+    PanelOrder panel_a, panel_b, panel_c;
+    int a_problem, a_depth, b_problem, b_depth, c_problem, c_row;  ///< strides in shared memory
 };
 
-/// Loads a panel of `problems` x `lines` x `depth` from a first position on; what does not exist is
-/// zero. A thread loads several entries before it stores them.
-template <class T>
-__device__ __forceinline__ void load_panel(T* tile, const KernelView<const T, 3>& from,
-                                           bool conjugate, const PanelOrder& order,
-                                           index_t first_problem, int first_line, int first_depth,
-                                           int problems, int lines, int depth) {
-    constexpr int at_once = 4;
-    const index_t first[3] = {first_problem, first_line, first_depth};
-    const int extent[3] = {problems, lines, depth};
-    const T* data = from.data;
-    int limit[3];
+/// Loads `count` entries from shared memory, in chunks `distance` apart.
+template <int count, class T>
+__device__ __forceinline__ void load_chunks(T (&to)[count], const T* from, int distance) {
+    constexpr int width = count % chunk_entries<T> == 0 ? chunk_entries<T> : 1;
     APERTURE_UNROLL
-    for (int d = 0; d < 3; ++d) {
-        index_t begin = 0;
-        index_t left = 0;
-        APERTURE_UNROLL
-        for (int e = 0; e < 3; ++e) {
-            if (order.dimension[d] != e) continue;
-            begin = first[e];
-            left = from.extent[e] - first[e];
-            limit[d] = left < extent[e] ? static_cast<int>(left) : extent[e];
-        }
-        data += begin * order.stride[d];
-    }
-    const int entries = problems * lines * depth;
-    const int step = core::block_threads();
-    APERTURE_NO_UNROLL
-    for (int base = core::thread_rank(); base < entries; base += at_once * step) {
-        T value[at_once];
-        int to[at_once];
-        APERTURE_UNROLL
-        for (int u = 0; u < at_once; ++u) {
-            const int i = base + u * step;
-            const int rest = order.extent[0].quotient(i);
-            const int last = order.extent[1].quotient(rest);
-            const int fastest = i - rest * order.extent[0].size();
-            const int middle = rest - last * order.extent[1].size();
-            const bool exists = fastest < limit[0] && middle < limit[1] && last < limit[2];
-            value[u] = exists ? data[fastest * order.stride[0] + middle * order.stride[1] +
-                                     last * order.stride[2]]
-                              : T(RealOf<T>(0));
-            to[u] = i < entries ? fastest * order.tile_stride[0] + middle * order.tile_stride[1] +
-                                      last * order.tile_stride[2]
-                                : -1;
-        }
-        APERTURE_UNROLL
-        for (int u = 0; u < at_once; ++u) {
-            if (to[u] >= 0) tile[to[u]] = conjugate ? core::conj(value[u]) : value[u];
+    for (int i = 0; i < count; i += width) {
+        const T* const its = from + i / width * distance;
+        if constexpr (width == 1) {
+            to[i] = *its;
+        } else {
+            const Chunk<T> chunk = *reinterpret_cast<const Chunk<T>*>(its);
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) to[i + j] = chunk.entry[j];
         }
     }
 }
 
-/// Thread: 4 x `tile_columns` entries of C of one problem. Block: 256 threads or fewer, `rows` x
-/// `columns` entries of C of `problems_per_block` problems. Grid: groups of problems times blocks
-/// of C on x, the latter fastest. Shared: a panel of A and one of B. Bytes per problem: sizeof(T)
-/// (m k + k n + m n), and m n more where beta is not 0. Flops per problem: 2 m n k (times 4 if
-/// complex).
-template <class T, int tile_columns>
-__global__ void __launch_bounds__(product_threads) products_in_tiles(ProductArguments<T> p) {
-    constexpr int tile = product_tile;
+template <int count, class T>
+__device__ __forceinline__ void store_chunks(T* to, const T (&from)[count], int distance) {
+    constexpr int width = count % chunk_entries<T> == 0 ? chunk_entries<T> : 1;
+    APERTURE_UNROLL
+    for (int i = 0; i < count; i += width) {
+        T* const its = to + i / width * distance;
+        if constexpr (width == 1) {
+            *its = from[i];
+        } else {
+            Chunk<T> chunk;
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) chunk.entry[j] = from[i + j];
+            *reinterpret_cast<Chunk<T>*>(its) = chunk;
+        }
+    }
+}
+
+template <class T, int tile_rows, int tile_columns>
+inline constexpr int product_blocks = tile_rows * tile_columns * sizeof(T) <= 64    ? 4
+                                      : tile_rows * tile_columns * sizeof(T) <= 128 ? 3
+                                                                                    : 2;
+
+/// Thread: tile_rows x tile_columns entries of C of one problem, in chunks of 16 bytes which are
+/// those of the other threads apart. Block: 256 threads or fewer, `rows` x `columns` entries of C
+/// of `problems_per_block` problems. Grid: groups of problems times blocks of C on x, the latter
+/// fastest. Shared: slices of A and B, later C. Bytes per problem: sizeof(T) (m k + k n + m n), and
+/// m n more where beta is not 0. Flops per problem: 2 m n k (times 4 if complex).
+template <class T, int tile_rows, int tile_columns>
+__global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, tile_columns>)
+    products_in_tiles(ProductArguments<T> p) {
+    constexpr int width = chunk_entries<T>;
+    constexpr int column_width = tile_columns % width == 0 ? width : 1;
     const T zero = T(RealOf<T>(0));
-    T* const lines_of_a = core::shared<T>();
-    T* const lines_of_b = lines_of_a + p.problems_per_block * p.panel_a.problem_stride;
-    const auto blocks_of_c =
-        static_cast<unsigned>(p.row_blocks.size() * ((p.c.extent[2] + p.columns - 1) / p.columns));
-    const index_t first = static_cast<index_t>(blockIdx.x / blocks_of_c) * p.problems_per_block;
-    const auto block_of_c = static_cast<int>(blockIdx.x % blocks_of_c);
+    T* const stages = core::shared<T>();
+    const index_t first = static_cast<index_t>(blockIdx.x / p.blocks_of_c) * p.problems_per_block;
+    const auto block_of_c = static_cast<int>(blockIdx.x % p.blocks_of_c);
     const int column_block = p.row_blocks.quotient(block_of_c);
     const int first_row = (block_of_c - column_block * p.row_blocks.size()) * p.rows;
     const int first_column = column_block * p.columns;
-
-    const int local = p.tiles.quotient(core::thread_rank());
-    const int own_tile = core::thread_rank() - local * p.tiles.size();
-    const int tile_row = p.tile_columns.quotient(own_tile);
-    const int row = tile_row * tile;
-    const int column = (own_tile - tile_row * p.tile_columns.size()) * tile_columns;
-    const bool active = local < p.problems_per_block && first + local < p.c.extent[0];
-    const T* const own_a = lines_of_a + (active ? local : 0) * p.panel_a.problem_stride + row;
-    const T* const own_b = lines_of_b + (active ? local : 0) * p.panel_b.problem_stride + column;
-
-    T sum[tile][tile_columns] = {};
+    const auto least = [](index_t left, int planned) {
+        return left < planned ? static_cast<int>(left) : planned;
+    };
+    const int problems = least(p.c.extent[0] - first, p.problems_per_block);
+    const int rows = least(p.c.extent[1] - first_row, p.rows);
+    const int columns = least(p.c.extent[2] - first_column, p.columns);
     const auto depth = static_cast<int>(p.a.extent[2]);
+
+    const T* const from_a = p.a.data + first * p.a.stride[0] + first_row * p.a.stride[1];
+    const T* const from_b = p.b.data + first * p.b.stride[0] + first_column * p.b.stride[1];
+    const auto steps_of = [&](int slice) { return least(depth - slice * p.depth, p.depth); };
+    const auto stage = [&](int slice) { return stages + slice % p.stages * p.stage_stride; };
+    const auto load = [&](int slice) {
+        if (slice * p.depth < depth) {
+            const int steps = steps_of(slice);
+            const index_t k = slice * p.depth;
+            start_to_load(stage(slice), from_a + k * p.a.stride[2], p.panel_a,
+                          {problems, rows, steps});
+            start_to_load(stage(slice) + p.b_offset, from_b + k * p.b.stride[2], p.panel_b,
+                          {problems, columns, steps});
+        }
+        core::commit_copies();
+    };
+
+    const int local = p.threads_of_c.quotient(core::thread_rank());
+    const int own = core::thread_rank() - local * p.threads_of_c.size();
+    const int thread_row = p.thread_columns.quotient(own);
+    const int thread_column = own - thread_row * p.thread_columns.size();
+    const bool active = local < problems;
+    const int row_distance = p.thread_rows * width;
+    const int column_distance = p.thread_columns.size() * column_width;
+    const int own_a = (active ? local : 0) * p.a_problem + thread_row * width;
+    const int own_b =
+        p.b_offset + (active ? local : 0) * p.b_problem + thread_column * column_width;
+
+    T sum[tile_rows][tile_columns] = {};
+    // Two iterations ahead of the first slice only load.
     APERTURE_NO_UNROLL
-    for (int k = 0; k < depth; k += p.depth) {
+    for (int slice = 1 - product_stages; slice * p.depth < depth; ++slice) {
+        if (slice < 0) {
+            load(slice + product_stages - 1);
+            continue;
+        }
+        const int steps = steps_of(slice);
+        T* const a = stage(slice);
+        core::wait_for_copies<1>();
+        if constexpr (core::is_complex<T>) {
+            if (p.conjugate_a) conjugate_own(a, p.panel_a, {problems, rows, steps});
+            if (p.conjugate_b) conjugate_own(a + p.b_offset, p.panel_b, {problems, columns, steps});
+        }
         __syncthreads();
-        load_panel(lines_of_a, p.a, p.conjugate_a, p.panel_a, first, first_row, k,
-                   p.problems_per_block, p.rows, p.depth);
-        load_panel(lines_of_b, p.b, p.conjugate_b, p.panel_b, first, first_column, k,
-                   p.problems_per_block, p.columns, p.depth);
-        __syncthreads();
-        const int steps = depth - k < p.depth ? depth - k : p.depth;
-        APERTURE_UNROLL_BY(2)
+        load(slice + 2);
+        const T* left_at = a + own_a;
+        const T* right_at = a + own_b;
+        APERTURE_UNROLL_BY(4)
         for (int s = 0; s < steps; ++s) {
-            T left[tile], right[tile_columns];
+            T left[tile_rows], right[tile_columns];
+            load_chunks(left, left_at, row_distance);
+            load_chunks(right, right_at, column_distance);
+            left_at += p.a_depth;
+            right_at += p.b_depth;
             APERTURE_UNROLL
-            for (int i = 0; i < tile; ++i) left[i] = own_a[s * p.panel_a.line_stride + i];
-            APERTURE_UNROLL
-            for (int j = 0; j < tile_columns; ++j) right[j] = own_b[s * p.panel_b.line_stride + j];
-            APERTURE_UNROLL
-            for (int i = 0; i < tile; ++i) {
+            for (int i = 0; i < tile_rows; ++i) {
                 APERTURE_UNROLL
                 for (int j = 0; j < tile_columns; ++j) {
                     sum[i][j] = core::multiply_add(sum[i][j], left[i], right[j]);
@@ -147,22 +159,37 @@ __global__ void __launch_bounds__(product_threads) products_in_tiles(ProductArgu
             }
         }
     }
-    if (!active) return;
-    APERTURE_UNROLL
-    for (int i = 0; i < tile; ++i) {
+
+    // C passes through shared memory, so that global memory is accessed contiguously.
+    core::wait_for_copies<0>();
+    __syncthreads();
+    T* const to = p.c.data + first * p.c.stride[0] + first_row * p.c.stride[1] +
+                  first_column * p.c.stride[2];
+    const bool reads_c = !(p.beta == zero);
+    if (reads_c) {
+        start_to_load<T>(stages, to, p.panel_c, {problems, rows, columns});
+        core::commit_copies();
+        core::wait_for_copies<0>();
+        __syncthreads();
+    }
+    if (active) {
+        T* const own_c = stages + local * p.c_problem + thread_row * width * p.c_row +
+                         thread_column * column_width;
         APERTURE_UNROLL
-        for (int j = 0; j < tile_columns; ++j) {
-            const int r = first_row + row + i;
-            const int c = first_column + column + j;
-            if (row + i >= p.rows || column + j >= p.columns || r >= p.c.extent[1] ||
-                c >= p.c.extent[2]) {
-                continue;
+        for (int i = 0; i < tile_rows; ++i) {
+            T* const row = own_c + (i / width * row_distance + i % width) * p.c_row;
+            T old[tile_columns] = {};
+            if (reads_c) load_chunks(old, row, column_distance);
+            APERTURE_UNROLL
+            for (int j = 0; j < tile_columns; ++j) {
+                const T value = p.alpha * sum[i][j];
+                old[j] = reads_c ? value + p.beta * old[j] : value;
             }
-            T value = p.alpha * sum[i][j];
-            if (!(p.beta == zero)) value = value + p.beta * p.c(first + local, r, c);
-            p.c(first + local, r, c) = value;
+            store_chunks(row, old, column_distance);
         }
     }
+    __syncthreads();
+    store_panel<T>(to, stages, p.panel_c, {problems, rows, columns});
 }
 
 }  // namespace aperture::dense

@@ -85,6 +85,20 @@ constexpr int rank_k_splits(int blocks) {
     return 4 * blocks <= rank_k_threads ? 4 : 2 * blocks <= rank_k_threads ? 2 : 1;
 }
 
+/// Rows and columns of C that a thread of products_in_tiles.cuh has in registers: 4 x 4 where they
+/// suffice to be as fast as the memory, otherwise as many as leave two blocks of 256 threads on a
+/// multiprocessor. Four loads of 16 bytes from shared memory give float 64 multiply-adds.
+struct ProductTile {
+    int rows, columns;
+};
+inline constexpr int largest_small_product = 32;
+template <class T>
+inline constexpr ProductTile large_product_tile{8, 4};
+template <>
+inline constexpr ProductTile large_product_tile<float>{8, 8};
+template <>
+inline constexpr ProductTile large_product_tile<core::Complex<double>>{4, 4};
+
 /// Groups of 32 rows in a block of tall QR's trees. H100, fp32, 192 columns, percent of the bound
 /// with 5, 7, 11 and 15 groups (tall_qr_bench gpu/tree_of): 1,000 rows .17 .22 .19 .10, 10,000
 /// 1.3 1.5 1.2 .9, 50,000 3.8 4.7 3.7 3.4, 100,000 5.8 7.0 5.7 5.1, 500,000 9.3 11.2 11.7 8.1,

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Chooses the tiles of a batched product and launches products_in_tiles.cuh.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "aperture/dense/batch_blas.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
+#include "libcore/rounding.hpp"
+#include "libdense/gpu/products_in_tiles.cuh"
+#include "libdense/gpu/tuning.hpp"
+
+namespace aperture::dense::detail {
+
+/// The batch of transposed matrices.
+template <class E>
+KernelView<E, 3> turned(const KernelView<E, 3>& a) {
+    return {
+        a.data, {a.extent[0], a.extent[2], a.extent[1]}, {a.stride[0], a.stride[2], a.stride[1]}};
+}
+
+/// Order of a panel of `extent` problems x lines x depth of `operand` whose strides in shared memory
+/// are `tile_stride`; `unit` is the dimension along which they are 1.
+template <class E>
+PanelOrder panel_order(const KernelView<E, 3>& operand, const std::array<int, 3>& extent,
+                       const std::array<int, 3>& tile_stride, int unit) {
+    // Of a dimension of extent 1 the stride does not matter.
+    const auto contiguous = [&](int d) { return operand.extent[d] > 1 && operand.stride[d] == 1; };
+    const int other = 3 - unit;
+    const int fastest = contiguous(0) ? 0 : contiguous(other) ? other : unit;
+    // Eight entries are a sector or more; with four of the unit dimension they are in 32 banks.
+    const int most_lanes = fastest == unit ? core::warp_size : 8;
+    const int middle = fastest == unit ? other : unit;
+    PanelOrder order{};
+    order.dimension[0] = fastest;
+    order.dimension[1] = middle;
+    order.dimension[2] = 3 - fastest - middle;
+    for (int d = 0; d < 3; ++d) {
+        order.stride[d] = operand.stride[order.dimension[d]];
+        order.tile_stride[d] = tile_stride[std::size_t(order.dimension[d])];
+    }
+    const auto whole_chunks = [](index_t n) { return n % chunk_entries<E> == 0; };
+    const bool in_chunks =
+        fastest == unit && whole_chunks(operand.extent[unit]) &&
+        (operand.extent[0] == 1 || whole_chunks(operand.stride[0])) &&
+        (operand.extent[other] == 1 || whole_chunks(operand.stride[other])) &&
+        std::bit_cast<std::uintptr_t>(operand.data) % 16 == 0 && operand.stride[unit] == 1;
+    order.width = in_chunks ? chunk_entries<E> : 1;
+    const int pieces = (extent[std::size_t(fastest)] + order.width - 1) / order.width;
+    while (1 << order.lane_bits < std::min(pieces, most_lanes)) ++order.lane_bits;
+    order.middle = FastDivider(std::max(extent[std::size_t(middle)], 1));
+    return order;
+}
+
+template <class E, int tile_rows, int tile_columns, class Executor>
+void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
+    constexpr int most_bytes = 48 * 1024;
+    constexpr int threads_along = 16;
+    constexpr int wanted_threads = 128;
+    const auto rows = static_cast<int>(p.c.extent[1]);
+    const auto columns = static_cast<int>(p.c.extent[2]);
+    const auto depth = static_cast<int>(p.a.extent[2]);
+    const auto blocks = [](int n, int tile) {
+        return core::round_up(n, tile * threads_along) / (tile * threads_along);
+    };
+    const int row_blocks = blocks(rows, tile_rows);
+    const int column_blocks = blocks(columns, tile_columns);
+    p.row_blocks = FastDivider(row_blocks);
+    p.blocks_of_c = static_cast<unsigned>(row_blocks * column_blocks);
+    const auto threads_for = [](int n, int its_blocks, int tile) {
+        return core::round_up(n, its_blocks * tile) / (its_blocks * tile);
+    };
+    p.thread_rows = threads_for(rows, row_blocks, tile_rows);
+    const int thread_columns = threads_for(columns, column_blocks, tile_columns);
+    const int padded_rows = p.thread_rows * tile_rows;
+    const int padded_columns = thread_columns * tile_columns;
+    p.rows = std::min(rows, padded_rows);
+    p.columns = std::min(columns, padded_columns);
+    const int threads_of_c = p.thread_rows * thread_columns;
+    p.threads_of_c = FastDivider(threads_of_c);
+    p.thread_columns = FastDivider(thread_columns);
+
+    p.a_depth = chunked_stride<E>(padded_rows);
+    p.b_depth = chunked_stride<E>(padded_columns);
+    p.c_row = chunked_stride<E>(padded_columns);
+    p.c_problem = chunked_stride<E>(padded_rows * p.c_row);
+    const int most_problems = std::max(wanted_threads / threads_of_c, 1);
+    const int line_bytes = (p.a_depth + p.b_depth) * static_cast<int>(sizeof(E));
+    const auto problems_of = [&](int its_depth, int stages) {
+        const int bytes = std::max(
+            stages * its_depth * line_bytes, p.c_problem * static_cast<int>(sizeof(E)));
+        return std::clamp(most_bytes / bytes, 1, most_problems);
+    };
+    // Whole problems where a block has enough of them, otherwise slices.
+    p.depth = std::max(depth, 1);
+    p.problems_per_block = problems_of(p.depth, 1);
+    if (p.depth * line_bytes > most_bytes || 2 * p.problems_per_block < most_problems) {
+        p.depth = std::min(p.depth, 16);
+        if (product_stages * p.depth * line_bytes > 2 * most_bytes) p.depth = std::min(p.depth, 8);
+        p.problems_per_block = problems_of(p.depth, product_stages);
+    }
+    p.stages = std::clamp((depth + p.depth - 1) / p.depth, 1, product_stages);
+    p.a_problem = chunked_stride<E>(p.depth * p.a_depth);
+    p.b_problem = chunked_stride<E>(p.depth * p.b_depth);
+    p.b_offset = p.problems_per_block * p.a_problem;
+    p.stage_stride = p.b_offset + p.problems_per_block * p.b_problem;
+    p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
+                            {p.a_problem, 1, p.a_depth}, 1);
+    p.panel_b = panel_order(p.b, {p.problems_per_block, p.columns, p.depth},
+                            {p.b_problem, 1, p.b_depth}, 1);
+    p.panel_c = panel_order(KernelView<const E, 3>(p.c), {p.problems_per_block, p.rows, p.columns},
+                            {p.c_problem, p.c_row, 1}, 2);
+    const int threads = core::round_up(threads_of_c * p.problems_per_block, core::warp_size);
+    const int entries = std::max(p.stages * p.stage_stride, p.problems_per_block * p.c_problem);
+    const index_t groups = core::ceil_div(p.c.extent[0], index_t(p.problems_per_block));
+    core::launch(executor, products_in_tiles<E, tile_rows, tile_columns>,
+                 core::LaunchConfig{dim3(core::blocks_for(groups * p.blocks_of_c, 1)),
+                                    dim3(static_cast<unsigned>(threads)),
+                                    sizeof(E) * static_cast<std::size_t>(entries)},
+                 p);
+}
+
+/// C = alpha op(A) op(B) + beta C of checked operands.
+template <class Executor, class E>
+void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E, 3> a,
+              KernelView<const E, 3> b, E beta, KernelView<E, 3> c) {
+    if (c.empty()) return;
+    ProductArguments<E> p{};
+    p.a = op_a == Op::none ? a : turned(a);
+    p.b = op_b == Op::none ? turned(b) : b;
+    p.c = c;
+    p.alpha = alpha;
+    p.beta = beta;
+    p.conjugate_a = op_a == Op::adjoint;
+    p.conjugate_b = op_b == Op::adjoint;
+    // The columns of C in shared memory are contiguous: C^T = op(B)^T op(A)^T if those of C are not.
+    if (c.stride[2] != 1 && c.stride[1] == 1) {
+        std::swap(p.a, p.b);
+        std::swap(p.conjugate_a, p.conjugate_b);
+        p.c = turned(c);
+    }
+    constexpr tuning::ProductTile large = tuning::large_product_tile<E>;
+    if (std::min(p.c.extent[1], p.c.extent[2]) > tuning::largest_small_product) {
+        multiply_in_tiles<E, large.rows, large.columns>(executor, p);
+    } else {
+        multiply_in_tiles<E, 4, 4>(executor, p);
+    }
+}
+
+}  // namespace aperture::dense::detail
