@@ -33,47 +33,57 @@ APERTURE_HD constexpr int chunked_stride(int entries) {
 }
 
 /// How the threads of a block visit a panel of problems (dimension 0) x lines (1) x depth (2), and
-/// where its entries are. The other arrays are in the order of `dimension`, from the one along
-/// which neighbouring threads are.
+/// where its entries are. The other arrays are in the order of `dimension`: neighbouring threads are
+/// along the first one.
 struct PanelOrder {
     int dimension[3];
-    index_t stride[3];   ///< in global memory
-    int tile_stride[3];  ///< in shared memory
-    int lane_bits;       ///< log2 of the threads along the first dimension
-    int width;           ///< entries along it that are copied at once: 1 or chunk_entries
-    FastDivider middle;  ///< extent of the second dimension
+    int width;  ///< entries along the first dimension that are copied at once: 1 or chunk_entries
+    int threads[3];
+    FastDivider divider[2];  ///< by threads[0] and threads[1]
+    index_t stride[3];       ///< in global memory, from a thread to the next one
+    int tile_stride[3];      ///< the same in shared memory
+    index_t step[3];         ///< in global memory, from a thread's piece to its next one
+    int tile_step[3];        ///< the same in shared memory
 };
 
-/// Calls visit(offset in global memory, offset in shared memory) for every piece of `width` entries
-/// of a panel. `extent`: what exists of each dimension.
-template <class Visit>
-__device__ __forceinline__ void for_each_piece(const PanelOrder& order, const int (&extent)[3],
-                                               Visit visit) {
+/// Calls visit(from, tile) with the addresses of every piece of `width` entries of the panel at
+/// `from` in global and `tile` in shared memory. `extent`: what exists of each dimension.
+template <class U, class T, class Visit>
+__device__ __forceinline__ void for_each_piece(U* from, T* tile, const PanelOrder& order,
+                                               const int (&extent)[3], Visit visit) {
     int existing[3];
     APERTURE_UNROLL
     for (int d = 0; d < 3; ++d) {
         const int its = order.dimension[d];
         existing[d] = its == 0 ? extent[0] : its == 1 ? extent[1] : extent[2];
     }
-    const int lanes = 1 << order.lane_bits;
-    const int first = (core::thread_rank() & (lanes - 1)) * order.width;
-    const int runs = order.middle.size() * existing[2];
-    const int step = lanes * order.width;
-    const int next_run = core::block_threads() >> order.lane_bits;
+    const int rest = order.divider[0].quotient(core::thread_rank());
+    const int own = core::thread_rank() - rest * order.threads[0];
+    const int last_own = order.divider[1].quotient(rest);
+    const int middle_own = rest - last_own * order.threads[1];
+    if (last_own >= order.threads[2]) return;
+    from += own * order.stride[0] + middle_own * order.stride[1] + last_own * order.stride[2];
+    tile += own * order.tile_stride[0] + middle_own * order.tile_stride[1] +
+            last_own * order.tile_stride[2];
     APERTURE_NO_UNROLL
-    for (int run = core::thread_rank() >> order.lane_bits; run < runs; run += next_run) {
-        const int last = order.middle.quotient(run);
-        const int middle = run - last * order.middle.size();
-        if (middle >= existing[1]) continue;
-        index_t from = first * order.stride[0] + middle * order.stride[1] + last * order.stride[2];
-        int to = first * order.tile_stride[0] + middle * order.tile_stride[1] +
-                 last * order.tile_stride[2];
+    for (int last = last_own; last < existing[2]; last += order.threads[2]) {
+        U* from_middle = from;
+        T* tile_middle = tile;
         APERTURE_NO_UNROLL
-        for (int i = first; i < existing[0]; i += step) {
-            visit(from, to);
-            from += step * order.stride[0];
-            to += step * order.tile_stride[0];
+        for (int middle = middle_own; middle < existing[1]; middle += order.threads[1]) {
+            U* its = from_middle;
+            T* its_tile = tile_middle;
+            APERTURE_NO_UNROLL
+            for (int i = own * order.width; i < existing[0]; i += order.threads[0] * order.width) {
+                visit(its, its_tile);
+                its += order.step[0];
+                its_tile += order.tile_step[0];
+            }
+            from_middle += order.step[1];
+            tile_middle += order.tile_step[1];
         }
+        from += order.step[2];
+        tile += order.tile_step[2];
     }
 }
 
@@ -82,36 +92,32 @@ template <class T>
 __device__ __forceinline__ void start_to_load(T* tile, const T* from, const PanelOrder& order,
                                               const int (&extent)[3]) {
     if (order.width == 1) {
-        for_each_piece(order, extent, [=](index_t offset, int to) {
-            core::copy_async<sizeof(T)>(tile + to, from + offset);
-        });
+        for_each_piece(from, tile, order, extent,
+                       [](const T* its, T* to) { core::copy_async<sizeof(T)>(to, its); });
     } else {
-        for_each_piece(order, extent, [=](index_t offset, int to) {
-            core::copy_async<16>(tile + to, from + offset);
-        });
+        for_each_piece(from, tile, order, extent,
+                       [](const T* its, T* to) { core::copy_async<16>(to, its); });
     }
 }
 
 /// Conjugates what this thread has copied.
 template <class T>
-__device__ __forceinline__ void conjugate_own(T* tile, const PanelOrder& order,
+__device__ __forceinline__ void conjugate_own(T* tile, const T* from, const PanelOrder& order,
                                               const int (&extent)[3]) {
-    for_each_piece(order, extent, [&](index_t, int to) {
+    for_each_piece(from, tile, order, extent, [&](const T*, T* its) {
         APERTURE_NO_UNROLL
-        for (int i = 0; i < order.width; ++i) tile[to + i] = core::conj(tile[to + i]);
+        for (int i = 0; i < order.width; ++i) its[i] = core::conj(its[i]);
     });
 }
 
-/// Stores a panel.
 template <class T>
 __device__ __forceinline__ void store_panel(T* to, const T* tile, const PanelOrder& order,
                                             const int (&extent)[3]) {
     if (order.width == 1) {
-        for_each_piece(order, extent, [=](index_t offset, int from) { to[offset] = tile[from]; });
+        for_each_piece(to, tile, order, extent, [](T* its, const T* from) { *its = *from; });
     } else {
-        for_each_piece(order, extent, [=](index_t offset, int from) {
-            *reinterpret_cast<Chunk<T>*>(to + offset) =
-                *reinterpret_cast<const Chunk<T>*>(tile + from);
+        for_each_piece(to, tile, order, extent, [](T* its, const T* from) {
+            *reinterpret_cast<Chunk<T>*>(its) = *reinterpret_cast<const Chunk<T>*>(from);
         });
     }
 }

@@ -27,7 +27,6 @@ struct ProductArguments {
     FastDivider thread_columns;  ///< of these in a row
     int thread_rows;
     int depth;  ///< of a slice
-    int stages;
     int b_offset, stage_stride;  ///< in shared memory
     PanelOrder panel_a, panel_b, panel_c;
     int a_problem, a_depth, b_problem, b_depth, c_problem, c_row;  ///< strides in shared memory
@@ -99,8 +98,11 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
 
     const T* const from_a = p.a.data + first * p.a.stride[0] + first_row * p.a.stride[1];
     const T* const from_b = p.b.data + first * p.b.stride[0] + first_column * p.b.stride[1];
-    const auto steps_of = [&](int slice) { return least(depth - slice * p.depth, p.depth); };
-    const auto stage = [&](int slice) { return stages + slice % p.stages * p.stage_stride; };
+    const auto steps_of = [&](int slice) {
+        const int left = depth - slice * p.depth;
+        return left < p.depth ? left : p.depth;
+    };
+    const auto stage = [&](int slice) { return stages + slice % product_stages * p.stage_stride; };
     const auto load = [&](int slice) {
         if (slice * p.depth < depth) {
             const int steps = steps_of(slice);
@@ -136,8 +138,8 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
         T* const a = stage(slice);
         core::wait_for_copies<1>();
         if constexpr (core::is_complex<T>) {
-            if (p.conjugate_a) conjugate_own(a, p.panel_a, {problems, rows, steps});
-            if (p.conjugate_b) conjugate_own(a + p.b_offset, p.panel_b, {problems, columns, steps});
+            if (p.conjugate_a) conjugate_own(a, from_a, p.panel_a, {problems, rows, steps});
+            if (p.conjugate_b) conjugate_own(a + p.b_offset, from_b, p.panel_b, {problems, columns, steps});
         }
         __syncthreads();
         load(slice + 2);

@@ -5,8 +5,9 @@
 // Chooses the tiles of a batched product and launches products_in_tiles.cuh.
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "aperture/dense/batch_blas.hpp"
 #include "libcore/gpu/device_cast.hpp"
@@ -24,36 +25,42 @@ KernelView<E, 3> turned(const KernelView<E, 3>& a) {
         a.data, {a.extent[0], a.extent[2], a.extent[1]}, {a.stride[0], a.stride[2], a.stride[1]}};
 }
 
-/// Order of a panel of `extent` problems x lines x depth of `operand` whose strides in shared memory
-/// are `tile_stride`; `unit` is the dimension along which they are 1.
+/// Order in which `threads` visit a panel of `extent` problems x lines x depth of `operand`, whose
+/// strides in shared memory are `tile_stride`; `unit` is the dimension along which they are 1.
 template <class E>
 PanelOrder panel_order(const KernelView<E, 3>& operand, const std::array<int, 3>& extent,
-                       const std::array<int, 3>& tile_stride, int unit) {
+                       const std::array<int, 3>& tile_stride, int unit, int threads) {
     // Of a dimension of extent 1 the stride does not matter.
     const auto contiguous = [&](int d) { return operand.extent[d] > 1 && operand.stride[d] == 1; };
     const int other = 3 - unit;
     const int fastest = contiguous(0) ? 0 : contiguous(other) ? other : unit;
-    // Eight entries are a sector or more; with four of the unit dimension they are in 32 banks.
-    const int most_lanes = fastest == unit ? core::warp_size : 8;
     const int middle = fastest == unit ? other : unit;
-    PanelOrder order{};
-    order.dimension[0] = fastest;
-    order.dimension[1] = middle;
-    order.dimension[2] = 3 - fastest - middle;
-    for (int d = 0; d < 3; ++d) {
-        order.stride[d] = operand.stride[order.dimension[d]];
-        order.tile_stride[d] = tile_stride[std::size_t(order.dimension[d])];
-    }
     const auto whole_chunks = [](index_t n) { return n % chunk_entries<E> == 0; };
-    const bool in_chunks =
-        fastest == unit && whole_chunks(operand.extent[unit]) &&
-        (operand.extent[0] == 1 || whole_chunks(operand.stride[0])) &&
-        (operand.extent[other] == 1 || whole_chunks(operand.stride[other])) &&
-        std::bit_cast<std::uintptr_t>(operand.data) % 16 == 0 && operand.stride[unit] == 1;
+    const auto steps_over_chunks = [&](int d) {
+        return operand.extent[d] <= 1 || whole_chunks(operand.stride[d]);
+    };
+    const bool in_chunks = fastest == unit && operand.stride[unit] == 1 &&
+                           whole_chunks(operand.extent[unit]) && steps_over_chunks(0) &&
+                           steps_over_chunks(other) &&
+                           reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
+    PanelOrder order{};
     order.width = in_chunks ? chunk_entries<E> : 1;
-    const int pieces = (extent[std::size_t(fastest)] + order.width - 1) / order.width;
-    while (1 << order.lane_bits < std::min(pieces, most_lanes)) ++order.lane_bits;
-    order.middle = FastDivider(std::max(extent[std::size_t(middle)], 1));
+    // Eight entries are a sector or more; with four of the unit dimension they are in 32 banks.
+    const int most = fastest == unit ? core::warp_size : 8;
+    int left = threads;
+    for (int d = 0; d < 3; ++d) {
+        const int its = d == 0 ? fastest : d == 1 ? middle : 3 - fastest - middle;
+        const int width = d == 0 ? order.width : 1;
+        const int pieces = (extent[std::size_t(its)] + width - 1) / width;
+        order.dimension[d] = its;
+        order.threads[d] = std::clamp(pieces, 1, d == 0 ? most : left);
+        left /= order.threads[d];
+        if (d < 2) order.divider[d] = FastDivider(order.threads[d]);
+        order.stride[d] = width * operand.stride[its];
+        order.tile_stride[d] = width * tile_stride[std::size_t(its)];
+        order.step[d] = order.threads[d] * order.stride[d];
+        order.tile_step[d] = order.threads[d] * order.tile_stride[d];
+    }
     return order;
 }
 
@@ -104,19 +111,19 @@ void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
         if (product_stages * p.depth * line_bytes > 2 * most_bytes) p.depth = std::min(p.depth, 8);
         p.problems_per_block = problems_of(p.depth, product_stages);
     }
-    p.stages = std::clamp((depth + p.depth - 1) / p.depth, 1, product_stages);
+    const int stages = std::clamp((depth + p.depth - 1) / p.depth, 1, product_stages);
     p.a_problem = chunked_stride<E>(p.depth * p.a_depth);
     p.b_problem = chunked_stride<E>(p.depth * p.b_depth);
     p.b_offset = p.problems_per_block * p.a_problem;
     p.stage_stride = p.b_offset + p.problems_per_block * p.b_problem;
-    p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
-                            {p.a_problem, 1, p.a_depth}, 1);
-    p.panel_b = panel_order(p.b, {p.problems_per_block, p.columns, p.depth},
-                            {p.b_problem, 1, p.b_depth}, 1);
-    p.panel_c = panel_order(KernelView<const E, 3>(p.c), {p.problems_per_block, p.rows, p.columns},
-                            {p.c_problem, p.c_row, 1}, 2);
     const int threads = core::round_up(threads_of_c * p.problems_per_block, core::warp_size);
-    const int entries = std::max(p.stages * p.stage_stride, p.problems_per_block * p.c_problem);
+    p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
+                            {p.a_problem, 1, p.a_depth}, 1, threads);
+    p.panel_b = panel_order(p.b, {p.problems_per_block, p.columns, p.depth},
+                            {p.b_problem, 1, p.b_depth}, 1, threads);
+    p.panel_c = panel_order(p.c, {p.problems_per_block, p.rows, p.columns},
+                            {p.c_problem, p.c_row, 1}, 2, threads);
+    const int entries = std::max(stages * p.stage_stride, p.problems_per_block * p.c_problem);
     const index_t groups = core::ceil_div(p.c.extent[0], index_t(p.problems_per_block));
     core::launch(executor, products_in_tiles<E, tile_rows, tile_columns>,
                  core::LaunchConfig{dim3(core::blocks_for(groups * p.blocks_of_c, 1)),
