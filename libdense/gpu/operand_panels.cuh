@@ -32,58 +32,66 @@ APERTURE_HD constexpr int chunked_stride(int entries) {
     return width * ((entries + width - 1) / width | 1);
 }
 
-/// How the threads of a block visit a panel of problems (dimension 0) x lines (1) x depth (2), and
-/// where its entries are. The other arrays are in the order of `dimension`: neighbouring threads are
-/// along the first one.
-struct PanelOrder {
-    int dimension[3];
-    int width;  ///< entries along the first dimension that are copied at once: 1 or chunk_entries
-    int threads[3];
-    FastDivider divider[2];  ///< by threads[0] and threads[1]
-    index_t stride[3];       ///< in global memory, from a thread to the next one
-    int tile_stride[3];      ///< the same in shared memory
-    index_t step[3];         ///< in global memory, from a thread's piece to its next one
-    int tile_step[3];        ///< the same in shared memory
+/// One of the loops in which a thread visits a panel.
+struct PanelLoop {
+    int dimension;  ///< 0: problems, 1: lines, 2: depth
+    FastDivider threads;
+    FastDivider faster_threads;  ///< those between two neighbours along this dimension
+    int width;                   ///< entries that are copied at once
+    index_t stride;              ///< in global memory, from a thread to its neighbour
+    index_t step;                ///< and from a thread's piece to its next one
+    int tile_stride, tile_step;  ///< the same in shared memory
 };
 
-/// Calls visit(from, tile) with the addresses of every piece of `width` entries of the panel at
-/// `from` in global and `tile` in shared memory. `extent`: what exists of each dimension.
+/// How the threads of a block visit a panel of problems x lines x depth, and where its entries are:
+/// pieces of 1 or chunk_entries entries, of which neighbouring threads have neighbouring ones.
+struct PanelOrder {
+    PanelLoop loop[3];  ///< the innermost, which is the longest, last
+    int threads;
+    bool in_chunks;
+};
+
+/// Calls visit(from, tile) with the addresses of every piece of the panel at `from` in global and
+/// `tile` in shared memory. `extent`: what exists of each dimension.
 template <class U, class T, class Visit>
 __device__ __forceinline__ void for_each_piece(U* from, T* tile, const PanelOrder& order,
                                                const int (&extent)[3], Visit visit) {
-    int existing[3];
+    if (core::thread_rank() >= order.threads) return;
+    int first[3], existing[3];
     APERTURE_UNROLL
-    for (int d = 0; d < 3; ++d) {
-        const int its = order.dimension[d];
-        existing[d] = its == 0 ? extent[0] : its == 1 ? extent[1] : extent[2];
+    for (int l = 0; l < 3; ++l) {
+        const PanelLoop& loop = order.loop[l];
+        existing[l] = loop.dimension == 0   ? extent[0]
+                      : loop.dimension == 1 ? extent[1]
+                                            : extent[2];
+        const int rest = loop.faster_threads.quotient(core::thread_rank());
+        const int own = rest - loop.threads.quotient(rest) * loop.threads.size();
+        first[l] = own * loop.width;
+        from += own * loop.stride;
+        tile += own * loop.tile_stride;
     }
-    const int rest = order.divider[0].quotient(core::thread_rank());
-    const int own = core::thread_rank() - rest * order.threads[0];
-    const int last_own = order.divider[1].quotient(rest);
-    const int middle_own = rest - last_own * order.threads[1];
-    if (last_own >= order.threads[2]) return;
-    from += own * order.stride[0] + middle_own * order.stride[1] + last_own * order.stride[2];
-    tile += own * order.tile_stride[0] + middle_own * order.tile_stride[1] +
-            last_own * order.tile_stride[2];
+    const auto next = [&](int l, int i) {
+        return i + order.loop[l].threads.size() * order.loop[l].width;
+    };
     APERTURE_NO_UNROLL
-    for (int last = last_own; last < existing[2]; last += order.threads[2]) {
+    for (int i = first[0]; i < existing[0]; i = next(0, i)) {
         U* from_middle = from;
         T* tile_middle = tile;
         APERTURE_NO_UNROLL
-        for (int middle = middle_own; middle < existing[1]; middle += order.threads[1]) {
+        for (int j = first[1]; j < existing[1]; j = next(1, j)) {
             U* its = from_middle;
             T* its_tile = tile_middle;
             APERTURE_NO_UNROLL
-            for (int i = own * order.width; i < existing[0]; i += order.threads[0] * order.width) {
+            for (int k = first[2]; k < existing[2]; k = next(2, k)) {
                 visit(its, its_tile);
-                its += order.step[0];
-                its_tile += order.tile_step[0];
+                its += order.loop[2].step;
+                its_tile += order.loop[2].tile_step;
             }
-            from_middle += order.step[1];
-            tile_middle += order.tile_step[1];
+            from_middle += order.loop[1].step;
+            tile_middle += order.loop[1].tile_step;
         }
-        from += order.step[2];
-        tile += order.tile_step[2];
+        from += order.loop[0].step;
+        tile += order.loop[0].tile_step;
     }
 }
 
@@ -91,7 +99,7 @@ __device__ __forceinline__ void for_each_piece(U* from, T* tile, const PanelOrde
 template <class T>
 __device__ __forceinline__ void start_to_load(T* tile, const T* from, const PanelOrder& order,
                                               const int (&extent)[3]) {
-    if (order.width == 1) {
+    if (!order.in_chunks) {
         for_each_piece(from, tile, order, extent,
                        [](const T* its, T* to) { core::copy_async<sizeof(T)>(to, its); });
     } else {
@@ -106,14 +114,14 @@ __device__ __forceinline__ void conjugate_own(T* tile, const T* from, const Pane
                                               const int (&extent)[3]) {
     for_each_piece(from, tile, order, extent, [&](const T*, T* its) {
         APERTURE_NO_UNROLL
-        for (int i = 0; i < order.width; ++i) its[i] = core::conj(its[i]);
+        for (int i = 0; i < (order.in_chunks ? chunk_entries<T> : 1); ++i) its[i] = core::conj(its[i]);
     });
 }
 
 template <class T>
 __device__ __forceinline__ void store_panel(T* to, const T* tile, const PanelOrder& order,
                                             const int (&extent)[3]) {
-    if (order.width == 1) {
+    if (!order.in_chunks) {
         for_each_piece(to, tile, order, extent, [](T* its, const T* from) { *its = *from; });
     } else {
         for_each_piece(to, tile, order, extent, [](T* its, const T* from) {

@@ -7,8 +7,8 @@
 namespace aperture::dense {
 
 inline constexpr int product_threads = 256;
-/// Slices of the operands that are in shared memory at once: one is used, two are being copied.
-inline constexpr int product_stages = 3;
+/// Slices of the operands that are in shared memory at once: one is used, the next is being copied.
+inline constexpr int product_stages = 2;
 
 /// C = alpha op(A) op(B) + beta C. `a` is [problem][row of op(A)][depth] and `b` [problem][column
 /// of op(B)][depth], whatever the strides.
@@ -127,22 +127,18 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
         p.b_offset + (active ? local : 0) * p.b_problem + thread_column * column_width;
 
     T sum[tile_rows][tile_columns] = {};
-    // Two iterations ahead of the first slice only load.
+    load(0);
     APERTURE_NO_UNROLL
-    for (int slice = 1 - product_stages; slice * p.depth < depth; ++slice) {
-        if (slice < 0) {
-            load(slice + product_stages - 1);
-            continue;
-        }
+    for (int slice = 0; slice * p.depth < depth; ++slice) {
         const int steps = steps_of(slice);
         T* const a = stage(slice);
-        core::wait_for_copies<1>();
+        core::wait_for_copies<0>();
         if constexpr (core::is_complex<T>) {
             if (p.conjugate_a) conjugate_own(a, from_a, p.panel_a, {problems, rows, steps});
             if (p.conjugate_b) conjugate_own(a + p.b_offset, from_b, p.panel_b, {problems, columns, steps});
         }
         __syncthreads();
-        load(slice + 2);
+        load(slice + 1);
         const T* left_at = a + own_a;
         const T* right_at = a + own_b;
         APERTURE_UNROLL_BY(4)
@@ -163,7 +159,6 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
     }
 
     // C passes through shared memory, so that global memory is accessed contiguously.
-    core::wait_for_copies<0>();
     __syncthreads();
     T* const to = p.c.data + first * p.c.stride[0] + first_row * p.c.stride[1] +
                   first_column * p.c.stride[2];

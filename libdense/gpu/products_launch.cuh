@@ -44,29 +44,38 @@ PanelOrder panel_order(const KernelView<E, 3>& operand, const std::array<int, 3>
                            steps_over_chunks(other) &&
                            reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
     PanelOrder order{};
-    order.width = in_chunks ? chunk_entries<E> : 1;
+    order.in_chunks = in_chunks;
+    order.threads = 1;
+    std::array<int, 3> passes{};
     // Eight entries are a sector or more; with four of the unit dimension they are in 32 banks.
     const int most = fastest == unit ? core::warp_size : 8;
-    int left = threads;
-    for (int d = 0; d < 3; ++d) {
-        const int its = d == 0 ? fastest : d == 1 ? middle : 3 - fastest - middle;
-        const int width = d == 0 ? order.width : 1;
-        const int pieces = (extent[std::size_t(its)] + width - 1) / width;
-        order.dimension[d] = its;
-        order.threads[d] = std::clamp(pieces, 1, d == 0 ? most : left);
-        left /= order.threads[d];
-        if (d < 2) order.divider[d] = FastDivider(order.threads[d]);
-        order.stride[d] = width * operand.stride[its];
-        order.tile_stride[d] = width * tile_stride[std::size_t(its)];
-        order.step[d] = order.threads[d] * order.stride[d];
-        order.tile_step[d] = order.threads[d] * order.tile_stride[d];
+    for (int l = 0; l < 3; ++l) {
+        PanelLoop& loop = order.loop[l];
+        loop.dimension = l == 0 ? fastest : l == 1 ? middle : 3 - fastest - middle;
+        const auto d = static_cast<std::size_t>(loop.dimension);
+        loop.width = l == 0 && in_chunks ? chunk_entries<E> : 1;
+        const int pieces = std::max(core::ceil_div(extent[d], loop.width), 1);
+        const int its_threads = std::min(pieces, l == 0 ? most : threads / order.threads);
+        loop.threads = FastDivider(its_threads);
+        loop.faster_threads = FastDivider(order.threads);
+        loop.stride = loop.width * operand.stride[loop.dimension];
+        loop.step = its_threads * loop.stride;
+        loop.tile_stride = loop.width * tile_stride[d];
+        loop.tile_step = its_threads * loop.tile_stride;
+        order.threads *= its_threads;
+        passes[d] = core::ceil_div(pieces, its_threads);
     }
+    std::sort(std::begin(order.loop), std::end(order.loop),
+              [&](const PanelLoop& a, const PanelLoop& b) {
+                  return passes[std::size_t(a.dimension)] < passes[std::size_t(b.dimension)];
+              });
     return order;
 }
 
 template <class E, int tile_rows, int tile_columns, class Executor>
 void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
     constexpr int most_bytes = 48 * 1024;
+    constexpr int most_slice = 49 * 1024;  // two fit 99 KiB
     constexpr int threads_along = 16;
     constexpr int wanted_threads = 128;
     const auto rows = static_cast<int>(p.c.extent[1]);
@@ -107,8 +116,7 @@ void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
     p.depth = std::max(depth, 1);
     p.problems_per_block = problems_of(p.depth, 1);
     if (p.depth * line_bytes > most_bytes || 2 * p.problems_per_block < most_problems) {
-        p.depth = std::min(p.depth, 16);
-        if (product_stages * p.depth * line_bytes > 2 * most_bytes) p.depth = std::min(p.depth, 8);
+        p.depth = std::min(p.depth, 32 * line_bytes > most_slice ? 16 : 32);
         p.problems_per_block = problems_of(p.depth, product_stages);
     }
     const int stages = std::clamp((depth + p.depth - 1) / p.depth, 1, product_stages);
