@@ -9,8 +9,8 @@
 #include "libcore/gpu/launch.cuh"
 #include "libcore/rounding.hpp"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/products_launch.cuh"
 #include "libdense/gpu/vectors_in_groups.cuh"
+#include "libdense/gpu/vectors_launch.cuh"
 
 namespace aperture::dense {
 namespace detail {
@@ -47,13 +47,11 @@ void launch_dot(Executor& executor, VectorBatch<const T, typename Executor::Spac
     using E = core::DeviceType<T>;
     expects_dot(a, c, result);
     if (a.extent[0] == 0) return;
-    core::expects(a.extent[1] <= 0x40000000, "dot: vectors of ", a.extent[1], " are too long");
-    const int lanes = detail::lanes_of(a);
-    core::launch(executor, dot_in_groups<E>,
-                 core::LaunchConfig{dim3(core::blocks_for(a.extent[0], vector_threads / lanes)),
-                                    dim3(vector_threads)},
-                 DotArguments<E>{core::kernel_view(a), core::kernel_view(c),
-                                 core::kernel_view(result), lanes});
+    const E one(RealOf<E>(1)), zero(RealOf<E>(0));
+    const auto results = core::kernel_view(result);
+    detail::multiply_vectors<Executor, E>(
+        executor, true, one, core::kernel_view(as_rows(a)), core::kernel_view(c), zero,
+        {results.data, {results.extent[0], 1}, {results.stride[0], 1}});
 }
 
 template <class Executor, class T>
@@ -101,9 +99,10 @@ void launch_gemv(Executor& executor, Op op, T alpha,
                  VectorBatch<const T, typename Executor::Space> x, T beta,
                  VectorBatch<T, typename Executor::Space> y) {
     expects_gemv(op, a, x, y);
-    detail::multiply(executor, op, Op::none, detail::device_value(alpha), core::kernel_view(a),
-                     core::kernel_view(transposed(as_rows(x))), detail::device_value(beta),
-                     core::kernel_view(transposed(as_rows(y))));
+    const auto view = core::kernel_view(a);
+    detail::multiply_vectors(executor, op == Op::adjoint, detail::device_value(alpha),
+                             op == Op::none ? view : detail::turned(view), core::kernel_view(x),
+                             detail::device_value(beta), core::kernel_view(y));
 }
 
 template <class Executor, class T>

@@ -5,24 +5,10 @@
 // Panels of the operands of products in shared memory: copied asynchronously, whatever the strides
 // in global memory.
 
-#include "aperture/core/view.hpp"
-#include "libcore/gpu/block.cuh"
+#include "libdense/gpu/chunks.cuh"
 #include "libdense/gpu/fast_divider.hpp"
 
 namespace aperture::dense {
-
-using core::index_t;
-using core::KernelView;
-using core::RealOf;
-
-/// Entries in 16 bytes, the most that a thread loads or stores at once.
-template <class T>
-inline constexpr int chunk_entries = 16 / static_cast<int>(sizeof(T));
-
-template <class T>
-struct alignas(16) Chunk {
-    T entry[chunk_entries<T>];
-};
 
 /// Distance between lines of at least `entries` in shared memory: an odd number of chunks, so that
 /// a column of eight chunks has no bank conflicts.

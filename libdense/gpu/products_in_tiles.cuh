@@ -32,40 +32,6 @@ struct ProductArguments {
     int a_problem, a_depth, b_problem, b_depth, c_problem, c_row;  ///< strides in shared memory
 };
 
-/// Loads `count` entries from shared memory, in chunks `distance` apart.
-template <int count, class T>
-__device__ __forceinline__ void load_chunks(T (&to)[count], const T* from, int distance) {
-    constexpr int width = count % chunk_entries<T> == 0 ? chunk_entries<T> : 1;
-    APERTURE_UNROLL
-    for (int i = 0; i < count; i += width) {
-        const T* const its = from + i / width * distance;
-        if constexpr (width == 1) {
-            to[i] = *its;
-        } else {
-            const Chunk<T> chunk = *reinterpret_cast<const Chunk<T>*>(its);
-            APERTURE_UNROLL
-            for (int j = 0; j < width; ++j) to[i + j] = chunk.entry[j];
-        }
-    }
-}
-
-template <int count, class T>
-__device__ __forceinline__ void store_chunks(T* to, const T (&from)[count], int distance) {
-    constexpr int width = count % chunk_entries<T> == 0 ? chunk_entries<T> : 1;
-    APERTURE_UNROLL
-    for (int i = 0; i < count; i += width) {
-        T* const its = to + i / width * distance;
-        if constexpr (width == 1) {
-            *its = from[i];
-        } else {
-            Chunk<T> chunk;
-            APERTURE_UNROLL
-            for (int j = 0; j < width; ++j) chunk.entry[j] = from[i + j];
-            *reinterpret_cast<Chunk<T>*>(its) = chunk;
-        }
-    }
-}
-
 template <class T, int tile_rows, int tile_columns>
 inline constexpr int product_blocks = tile_rows * tile_columns * sizeof(T) <= 64    ? 4
                                       : tile_rows * tile_columns * sizeof(T) <= 128 ? 3

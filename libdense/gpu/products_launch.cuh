@@ -25,6 +25,19 @@ KernelView<E, 3> turned(const KernelView<E, 3>& a) {
         a.data, {a.extent[0], a.extent[2], a.extent[1]}, {a.stride[0], a.stride[2], a.stride[1]}};
 }
 
+/// Whether pieces of 16 bytes along dimension `along` cover all entries.
+template <class E, int rank>
+bool is_in_chunks(const KernelView<E, rank>& operand, int along) {
+    bool whole = operand.extent[along] > 1 && operand.stride[along] == 1 &&
+                 reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0 &&
+                 operand.extent[along] % chunk_entries<E> == 0;
+    for (int d = 0; d < rank; ++d) {
+        const bool steps = d != along && operand.extent[d] > 1;
+        whole = whole && (!steps || operand.stride[d] % chunk_entries<E> == 0);
+    }
+    return whole;
+}
+
 /// Order in which `threads` visit a panel of `extent` problems x lines x depth of `operand`, whose
 /// strides in shared memory are `tile_stride`; `unit` is the dimension along which they are 1.
 template <class E>
@@ -35,14 +48,7 @@ PanelOrder panel_order(const KernelView<E, 3>& operand, const std::array<int, 3>
     const int other = 3 - unit;
     const int fastest = contiguous(0) ? 0 : contiguous(other) ? other : unit;
     const int middle = fastest == unit ? other : unit;
-    const auto whole_chunks = [](index_t n) { return n % chunk_entries<E> == 0; };
-    const auto steps_over_chunks = [&](int d) {
-        return operand.extent[d] <= 1 || whole_chunks(operand.stride[d]);
-    };
-    const bool in_chunks = fastest == unit && operand.stride[unit] == 1 &&
-                           whole_chunks(operand.extent[unit]) && steps_over_chunks(0) &&
-                           steps_over_chunks(other) &&
-                           reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0;
+    const bool in_chunks = fastest == unit && is_in_chunks(operand, unit);
     PanelOrder order{};
     order.in_chunks = in_chunks;
     order.threads = 1;

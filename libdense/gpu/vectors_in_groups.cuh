@@ -4,10 +4,9 @@
 
 #include "libdense/gpu/batch_tile.cuh"
 #include "libdense/gpu/block_matrix.cuh"
+#include "libdense/gpu/products_with_vectors.cuh"
 
 namespace aperture::dense {
-
-inline constexpr int vector_threads = 256;
 
 /// Where a thread is in its group of `lanes` neighbouring threads, which share a vector.
 struct GroupPosition {
@@ -31,42 +30,6 @@ __device__ __forceinline__ V group_reduce(int lanes, V value, Combine combine = 
     return value;
 }
 
-/// Operands of `dot_in_groups`.
-template <class T>
-struct DotArguments {
-    KernelView<const T, 2> a;
-    KernelView<const T, 2> c;
-    KernelView<T, 1> result;
-    int lanes;
-};
-
-/// result = a^H c. Thread: every `lanes`-th entry of a vector. Block: 256 threads, 256 / lanes
-/// vectors. Grid: vectors on x. Bytes per problem: 2 n sizeof(T). Flops per problem: 2 n.
-template <class T>
-__global__ void __launch_bounds__(vector_threads) dot_in_groups(DotArguments<T> p) {
-    const GroupPosition at = group_position(p.lanes);
-    constexpr int at_once = 4;
-    T sum[at_once] = {};
-    if (at.problem < p.a.extent[0]) {
-        const auto n = static_cast<int>(p.a.extent[1]);
-        const T* const a = p.a.data + at.problem * p.a.stride[0];
-        const T* const c = p.c.data + at.problem * p.c.stride[0];
-        const auto add = [&](T& to, int i) {
-            to = core::multiply_add_conj(to, c[i * p.c.stride[1]], a[i * p.a.stride[1]]);
-        };
-        int i = at.lane;
-        APERTURE_NO_UNROLL
-        for (; i + (at_once - 1) * p.lanes < n; i += at_once * p.lanes) {
-            APERTURE_UNROLL
-            for (int s = 0; s < at_once; ++s) add(sum[s], i + s * p.lanes);
-        }
-        APERTURE_UNROLL_BY(2)
-        for (; i < n; i += p.lanes) add(sum[0], i);
-    }
-    const T total = group_reduce(p.lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
-    if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = total;
-}
-
 /// Operands of `norm_in_groups`.
 template <class T>
 struct NormArguments {
@@ -76,7 +39,8 @@ struct NormArguments {
 };
 
 /// result = ||a||_2. Where squares overflow or vanish, the entries are loaded twice more: for the
-/// largest and, scaled by a power of two, for their squares. Threads as in `dot_in_groups`.
+/// largest and, scaled by a power of two, for their squares. Thread: every `lanes`-th entry of a vector. Block: 256 threads, 256 / lanes
+/// vectors. Grid: vectors on x.
 template <class T>
 __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T> p) {
     using R = RealOf<T>;

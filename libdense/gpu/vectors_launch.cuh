@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Chooses the threads of products with vectors and launches products_with_vectors.cuh.
+
+#include <algorithm>
+#include <bit>
+
+#include "libdense/gpu/products_launch.cuh"
+#include "libdense/gpu/products_with_vectors.cuh"
+
+namespace aperture::dense::detail {
+
+/// The largest power of two up to `n`, which is 1 or more, as its logarithm.
+inline int log2_below(index_t n) {
+    return std::bit_width(static_cast<unsigned long long>(n)) - 1;
+}
+
+/// y = alpha A x + beta y, or with conj(A).
+template <class Executor, class E>
+void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelView<const E, 3>& a,
+                      const KernelView<const E, 2>& x, E beta, const KernelView<E, 2>& y) {
+    if (y.empty()) return;
+    constexpr int chunk = chunk_entries<E>;
+    const index_t problems = a.extent[0];
+    const index_t rows = a.extent[1];
+    const index_t depth = a.extent[2];
+    VectorProductArguments<E> p{a, x, y, alpha, beta, conjugate, 0, 0, false, 0, 0, {}, 0, 0};
+    const bool interleaved = problems > 1 && a.stride[0] == 1;
+    const bool by_rows = !interleaved && rows > 1 && a.stride[1] == 1 && a.stride[2] != 1;
+    const bool row_chunks = by_rows && is_in_chunks(a, 1);
+    const bool depth_chunks =
+        !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
+    p.units = static_cast<int>(row_chunks ? rows / chunk : rows);
+    const index_t pieces = std::max<index_t>(depth_chunks ? depth / chunk : depth, 1);
+    // Eight pieces fill lines or sectors; of long sums a warp has one.
+    const index_t most = pieces < 128 ? 8 : core::warp_size;
+    if (by_rows) p.lane_shift = log2_below(std::min<index_t>(p.units, 8));
+    if (!interleaved) {
+        p.lane_bits = log2_below(
+            std::min(pieces, by_rows ? core::warp_size >> p.lane_shift : most));
+    }
+    // Threads beyond a block's whole problems have nothing to do.
+    const int units_at_once = vector_rows_at_once * vector_threads >> p.lane_bits;
+    p.by_problems = interleaved;
+    p.units_per_block = std::min(p.units, interleaved ? core::warp_size : units_at_once);
+    p.problems_per_block = units_at_once / p.units_per_block;
+    if (interleaved) p.problems_per_block &= -core::warp_size;
+    p.fastest = FastDivider(interleaved ? p.problems_per_block : p.units_per_block);
+    p.row_blocks = static_cast<unsigned>(core::ceil_div(p.units, p.units_per_block));
+    const index_t blocks =
+        core::ceil_div(problems, index_t(p.problems_per_block)) * p.row_blocks;
+    core::launch(executor,
+                 row_chunks     ? products_with_vectors<E, chunk, 1>
+                 : depth_chunks ? products_with_vectors<E, 1, chunk>
+                                : products_with_vectors<E, 1, 1>,
+                 core::LaunchConfig{dim3(core::blocks_for(blocks, 1)), dim3(vector_threads)}, p);
+}
+
+}  // namespace aperture::dense::detail
