@@ -44,11 +44,11 @@ class BlasSuite : public Suite<SomeCombination> {
     }
 
     void check_gemm(Op op_a, Op op_b, int rows, int columns, int depth, T alpha, T beta,
-                    Order layout, core::index_t gap) {
+                    Order layout, core::index_t gap,
+                    core::index_t problems = core::lanes<R> + 3) {
         SCOPED_TRACE(::testing::Message()
                      << rows << " x " << columns << " x " << depth << ", ops " << int(op_a)
                      << int(op_b) << ", layout " << int(layout) << ", beta " << beta);
-        const core::index_t problems = core::lanes<R> + 3;
         const auto batch = [&](Op op, int m, int n, Order its, unsigned seed) {
             return op == Op::none ? this->random_batch(problems, m, n, its, gap, seed)
                                   : this->random_batch(problems, n, m, its, gap, seed);
@@ -84,12 +84,63 @@ class BlasSuite : public Suite<SomeCombination> {
             this->random_batch(problems, 1, turned ? rows : columns, Order::columns, gap, 5);
         Batch y = this->random_batch(problems, 1, turned ? columns : rows, of_vectors, gap, 6);
         const Batch old(y);
+        if (beta == T{0}) {
+            for (core::index_t p = 0; p < problems; ++p) {
+                y.set(p, Matrix::Constant(1, y.view().extent[2], std::nan("")));
+            }
+        }
         runner_.run(APERTURE_CALL(gemv), op, alpha, a.view(), this->vectors(x), beta,
                     this->vectors(y));
         y.expect_gaps_untouched();
         for (core::index_t p = 0; p < problems; ++p) {
             check_product(alpha, operated(op, a.matrix(p)), x.columns(p), beta, old.columns(p),
                           y.columns(p));
+        }
+    }
+
+    /// The batch without what has index 0 in dimension `d`: where that is contiguous, addresses are
+    /// not aligned to more than an entry.
+    template <class View>
+    static View without_first(View view, int d) {
+        view.data += view.stride[d];
+        --view.extent[d];
+        return view;
+    }
+
+    /// Products of parts of batches, which begin at entry 1 of the contiguous dimension.
+    void check_parts(int rows, int columns, int depth, Order layout) {
+        SCOPED_TRACE(::testing::Message() << rows << " x " << columns << " x " << depth
+                                          << ", layout " << int(layout));
+        constexpr core::index_t problems = 5;
+        const int d = layout == Order::problems ? 0 : layout == Order::rows ? 1 : 2;
+        const auto batch = [&](int m, int n, unsigned seed) {
+            return this->random_batch(problems + (d == 0), m + (d == 1), n + (d == 2), layout, 0,
+                                      seed);
+        };
+        const Batch a = batch(rows, depth, 1), b = batch(depth, columns, 2);
+        const Batch x = batch(1 - (d == 1), depth, 3);
+        Batch c = batch(rows, columns, 4), y = batch(1 - (d == 1), rows, 5);
+        const Batch old_c(c), old_y(y);
+        const auto vectors = [&](auto view) {
+            if (d != 1) view = without_first(view, d);
+            return core::View<std::remove_pointer_t<decltype(view.data)>, 2, core::Host>{
+                view.data, {view.extent[0], view.extent[2]}, {view.stride[0], view.stride[2]}};
+        };
+        const T alpha = complex_if(-0.5, 0.25), beta = complex_if(2, 1);
+        runner_.run(APERTURE_CALL(gemm), Op::none, Op::none, alpha, without_first(a.view(), d),
+                    without_first(b.view(), d), beta, without_first(c.view(), d));
+        runner_.run(APERTURE_CALL(gemv), Op::none, alpha, without_first(a.view(), d),
+                    vectors(x.view()), beta, vectors(y.view()));
+        const auto part = [&](const Matrix& m, bool is_vector = false) -> Matrix {
+            const int first_row = d == 1 && !is_vector ? 1 : 0, first_column = d == 2 ? 1 : 0;
+            return m.bottomRightCorner(m.rows() - first_row, m.cols() - first_column);
+        };
+        for (core::index_t p = d == 0 ? 1 : 0; p < problems + (d == 0); ++p) {
+            check_product(alpha, part(a.matrix(p)), part(b.matrix(p)), beta,
+                          part(old_c.matrix(p)), part(c.matrix(p)));
+            check_product(alpha, part(a.matrix(p)), part(x.matrix(p), true).transpose(), beta,
+                          part(old_y.matrix(p), true).transpose(),
+                          part(y.matrix(p), true).transpose());
         }
     }
 
@@ -140,6 +191,15 @@ TYPED_TEST_P(BlasSuite, MultipliesMatrices) {
         this->check_gemm(Op::none, Op::none, n, n, n, some, one, Order::columns, 0);
     }
     this->check_gemm(Op::none, Op::adjoint, 79, 16, 16, one, zero, Order::columns, 0);
+    // Blocks of C, slices of the depth, and their edges.
+    for (int n : {40, 47, 64, 65, 96, 127, 128, 129}) {
+        this->check_gemm(Op::none, Op::adjoint, n, n, n, one, zero, Order::columns, 0, 2);
+    }
+    for (Order layout : layouts) {
+        this->check_gemm(Op::adjoint, Op::none, 130, 36, 68, some, some, layout, 4, 2);
+        this->check_gemm(Op::none, Op::transposed, 33, 70, 129, one, some, layout, 1, 3);
+    }
+    this->check_gemm(Op::none, Op::none, 2, 3, 256, one, zero, Order::columns, 0);
     this->check_gemm(Op::none, Op::none, 3, 2, 0, one, some, Order::columns, 0);
     if (!TypeParam::Runner::emulated) {
         for (int n : {48, 64, 128}) {
@@ -157,16 +217,30 @@ TYPED_TEST_P(BlasSuite, MultipliesVectors) {
             this->check_gemv(op, 5, 7, one, zero, layout, 0);
             this->check_gemv(op, 16, 3, some, some, layout, 3);
             this->check_gemv(op, 33, 40, some, one, layout, 0);
+            this->check_gemv(op, 8, 12, one, zero, layout, 4);
+            this->check_gemv(op, 129, 64, some, zero, layout, 0);
         }
     }
+    for (int n : {1, 2, 3, 4, 7, 8, 9, 31, 32}) {
+        this->check_gemv(Op::none, n, n, one, zero, Order::columns, 0);
+        this->check_gemv(Op::transposed, n, n, one, some, Order::columns, 0);
+    }
+    this->check_gemv(Op::none, 3, 0, one, some, Order::columns, 0);
     if (!TypeParam::Runner::emulated) {
         this->check_gemv(Op::none, 256, 128, one, zero, Order::columns, 0);
     }
 }
 
+TYPED_TEST_P(BlasSuite, MultipliesPartsThatAreNotAligned) {
+    for (Order layout : layouts) {
+        this->check_parts(8, 4, 16, layout);
+        this->check_parts(36, 40, 32, layout);
+    }
+}
+
 TYPED_TEST_P(BlasSuite, DotNormAndAxpyOfAnyLength) {
     for (Order layout : {Order::columns, Order::problems}) {
-        for (int entries : {0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 200}) {
+        for (int entries : {0, 1, 2, 3, 4, 8, 15, 16, 17, 63, 64, 65, 200, 1027}) {
             this->check_vectors(37, entries, layout, 0);
             this->check_vectors(5, entries, layout, 3);
         }
@@ -244,6 +318,7 @@ TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesVectors,
+                            MultipliesPartsThatAreNotAligned,
                             DotNormAndAxpyOfAnyLength, NormNeitherOverflowsNorVanishes,
                             RefusesWrongShapes);
 
