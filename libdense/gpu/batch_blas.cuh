@@ -27,6 +27,11 @@ int lanes_of(const VectorBatch<const T, Space>& batch) {
     return n <= 64 ? lanes : n <= 128 ? 16 : core::warp_size;
 }
 
+template <class E, class Executor>
+E* scratch_entries(Executor& executor, index_t entries) {
+    return reinterpret_cast<E*>(executor.scratch(sizeof(E) * static_cast<std::size_t>(entries)));
+}
+
 template <class T>
 core::DeviceType<T> device_value(T value) {
     if constexpr (std::same_as<T, Real<T>>) {
@@ -47,10 +52,17 @@ void launch_dot(Executor& executor, VectorBatch<const T, typename Executor::Spac
     using E = core::DeviceType<T>;
     expects_dot(a, c, result);
     if (a.extent[0] == 0) return;
+    const KernelView<const E, 2> left = core::kernel_view(a), right = core::kernel_view(c);
+    if (detail::is_long(left)) {
+        detail::multiply_long_vectors(
+            executor, left, right, core::kernel_view(result),
+            detail::scratch_entries<E>(executor, detail::entries_of_parts(left)));
+        return;
+    }
     const E one(RealOf<E>(1)), zero(RealOf<E>(0));
     const auto results = core::kernel_view(result);
     detail::multiply_vectors<Executor, E>(
-        executor, true, one, core::kernel_view(as_rows(a)), core::kernel_view(c), zero,
+        executor, true, one, core::kernel_view(as_rows(a)), right, zero,
         {results.data, {results.extent[0], 1}, {results.stride[0], 1}});
 }
 
@@ -61,10 +73,20 @@ void launch_norm(Executor& executor, VectorBatch<const T, typename Executor::Spa
     expects_norm(a, result);
     if (a.extent[0] == 0) return;
     const int lanes = detail::lanes_of(a);
+    NormArguments<E> arguments{core::kernel_view(a), core::kernel_view(result), {}, lanes};
+    if (detail::is_long(arguments.a)) {
+        const index_t problems = a.extent[0];
+        E* const scratch = detail::scratch_entries<E>(
+            executor, problems + detail::entries_of_parts(arguments.a));
+        KernelView<E, 1> squares(scratch, {problems});
+        detail::multiply_long_vectors(executor, arguments.a, arguments.a, squares,
+                                      scratch + problems);
+        arguments.squares = squares;
+    }
     core::launch(executor, norm_in_groups<E>,
                  core::LaunchConfig{dim3(core::blocks_for(a.extent[0], vector_threads / lanes)),
                                     dim3(vector_threads)},
-                 NormArguments<E>{core::kernel_view(a), core::kernel_view(result), lanes});
+                 arguments);
 }
 
 template <class Executor, class T>

@@ -35,6 +35,7 @@ template <class T>
 struct NormArguments {
     KernelView<const T, 2> a;
     KernelView<RealOf<T>, 1> result;
+    KernelView<const T, 1> squares;  ///< a^H a of long vectors, or empty
     int lanes;
 };
 
@@ -47,8 +48,12 @@ __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T
     const GroupPosition at = group_position(p.lanes);
     const index_t n = at.problem < p.a.extent[0] ? p.a.extent[1] : 0;
     R sum = R(0);
-    for (index_t i = at.lane; i < n; i += p.lanes) sum = core::add_norm(sum, p.a(at.problem, i));
-    sum = group_reduce(p.lanes, sum);
+    if (p.squares.empty()) {
+        for (index_t i = at.lane; i < n; i += p.lanes) sum = core::add_norm(sum, p.a(at.problem, i));
+        sum = group_reduce(p.lanes, sum);
+    } else if (at.problem < p.a.extent[0]) {
+        sum = core::real_part(p.squares(at.problem));
+    }
     R result = sqrt(sum);
     constexpr R least =
         smallest_normal<R> * (sizeof(R) == sizeof(float) ? R(1ull << 24) : R(1ull << 53));

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Chooses the threads of products with vectors and launches products_with_vectors.cuh.
+// Chooses the threads of products with vectors and launches products_with_vectors.cuh and
+// long_vectors.cuh.
 
 #include <algorithm>
 #include <bit>
 
+#include "aperture/dense/batch_mapping.hpp"
+#include "libdense/gpu/long_vectors.cuh"
 #include "libdense/gpu/products_launch.cuh"
 #include "libdense/gpu/products_with_vectors.cuh"
 
@@ -56,6 +59,48 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
                  : depth_chunks ? products_with_vectors<E, 1, chunk>
                                 : products_with_vectors<E, 1, 1>,
                  core::LaunchConfig{dim3(core::blocks_for(blocks, 1)), dim3(vector_threads)}, p);
+}
+
+/// Whether vectors are divided into parts. Neighbouring threads have neighbouring problems where
+/// these are interleaved.
+template <class E>
+bool is_long(const KernelView<const E, 2>& a) {
+    return a.extent[1] > long_vector_part && (a.extent[0] == 1 || a.stride[0] != 1);
+}
+
+/// Whether all blocks have parts of one vector after the other; otherwise a block walks the parts of
+/// a vector.
+template <class E>
+bool by_grid(const KernelView<const E, 2>& a) {
+    const Mapping mapping = ForcedMapping::current();
+    if (mapping == Mapping::walk || mapping == Mapping::grid) return mapping == Mapping::grid;
+    return core::ceil_div(a.extent[1], index_t(long_vector_part)) > a.extent[0];
+}
+/// Entries of scratch memory for that.
+template <class E>
+index_t entries_of_parts(const KernelView<const E, 2>& a) {
+    return by_grid(a) ? a.extent[0] * core::ceil_div(a.extent[1], index_t(long_vector_part)) : 0;
+}
+
+/// result = a^H c of long vectors. `scratch` holds entries_of_parts.
+template <class Executor, class E>
+void multiply_long_vectors(Executor& executor, const KernelView<const E, 2>& a,
+                           const KernelView<const E, 2>& c, const KernelView<E, 1>& result,
+                           E* scratch) {
+    const index_t problems = a.extent[0];
+    const index_t parts = core::ceil_div(a.extent[1], index_t(long_vector_part));
+    LongDotArguments<E> p{a, c, result, {}};
+    if (by_grid(a)) p.parts = KernelView<E, 2>(scratch, {problems, parts});
+    core::launch(executor,
+                 is_in_chunks(a, 1) && is_in_chunks(c, 1) ? dots_by_parts<E, chunk_entries<E>>
+                                                          : dots_by_parts<E, 1>,
+                 core::LaunchConfig{dim3(core::blocks_for(p.parts.empty() ? problems : parts, 1)),
+                                    dim3(long_vector_threads),
+                                    sizeof(E) * long_vector_threads / core::warp_size},
+                 p);
+    if (p.parts.empty()) return;
+    core::launch(executor, add_parts<E>,
+                 core::LaunchConfig{dim3(core::blocks_for(problems, 1)), dim3(core::warp_size)}, p);
 }
 
 }  // namespace aperture::dense::detail

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aperture/dense/batch_blas.hpp"
+#include "aperture/dense/batch_mapping.hpp"
 #include "libcore/cpu/simd.hpp"
 #include "tests/dense/batch_runner.hpp"
 
@@ -256,6 +257,44 @@ TYPED_TEST_P(BlasSuite, DotNormAndAxpyOfAnyLength) {
     }
 }
 
+// Of vectors of several parts: the last one has an entry, or lacks one.
+TYPED_TEST_P(BlasSuite, LongVectorsHaveTheSameSumsByBlockAndByGrid) {
+    using Value = typename TypeParam::T;
+    using Number = typename TestFixture::R;
+    constexpr int part = 8192;
+    this->check_vectors(5, 2 * part + 1, Order::columns, 0);
+    this->check_vectors(2, 3 * part - 1, Order::columns, 3);
+    this->check_vectors(2, 2 * part, Order::problems, 0);
+    const auto a = this->random_batch(2, 1, 34 * part + 4, Order::columns, 0, 9);
+    const auto b = this->random_batch(2, 1, 34 * part + 4, Order::columns, 0, 10);
+    const auto sums = [&](Mapping mapping) {
+        const ForcedMapping forced(mapping);
+        std::vector<Value> dots(2);
+        std::vector<Number> norms(2);
+        this->runner_.run(APERTURE_CALL(dot), this->vectors(a), this->vectors(b),
+                          core::View<Value, 1, core::Host>(dots.data(), {2}));
+        this->runner_.run(APERTURE_CALL(norm), this->vectors(a),
+                          core::View<Number, 1, core::Host>(norms.data(), {2}));
+        for (const Number norm : norms) dots.push_back(Value(norm));
+        return dots;
+    };
+    EXPECT_EQ(sums(Mapping::walk), sums(Mapping::grid));
+}
+
+TYPED_TEST_P(BlasSuite, LongNormsNeitherOverflowNorVanish) {
+    using Number = typename TestFixture::R;
+    constexpr int entries = 10000;
+    for (const Number size : {std::numeric_limits<Number>::max() / 200,
+                              std::numeric_limits<Number>::min() * 4, Number(3)}) {
+        typename TestFixture::Batch a(1, 1, entries);
+        for (int j = 0; j < entries; ++j) a.view()(0, 0, j) = size;
+        Number norm = -1;
+        this->runner_.run(APERTURE_CALL(norm), this->vectors(std::as_const(a)),
+                          core::View<Number, 1, core::Host>(&norm, {1}));
+        EXPECT_NEAR(norm / size, 100, 100 * entries * eps<Number>);
+    }
+}
+
 TYPED_TEST_P(BlasSuite, NormNeitherOverflowsNorVanishes) {
     using Number = typename TestFixture::R;
     using Limits = std::numeric_limits<Number>;
@@ -319,7 +358,9 @@ TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
 
 REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesVectors,
                             MultipliesPartsThatAreNotAligned,
-                            DotNormAndAxpyOfAnyLength, NormNeitherOverflowsNorVanishes,
+                            DotNormAndAxpyOfAnyLength,
+                            LongVectorsHaveTheSameSumsByBlockAndByGrid,
+                            LongNormsNeitherOverflowNorVanish, NormNeitherOverflowsNorVanishes,
                             RefusesWrongShapes);
 
 }  // namespace aperture::dense::oracle

@@ -193,23 +193,7 @@ TEST(LargeSimt, Batches) {
                    core::View<int, 1>(info.data(), {problems}), core::View<float, 1>());
         runner.run(APERTURE_CALL(hermitian_rank_k), 1.0f, std::as_const(x).view(), 0.0f, c.view());
         runner.run(APERTURE_CALL(change_layout), std::as_const(c).view(), interleaved.view());
-        Float product(problems, 1, 1), sums(problems, 1, 1);
-        std::vector<float> dots(std::size_t(problems), -1);
-        const auto vectors = [&](auto view) {
-            using Entry = std::remove_pointer_t<decltype(view.data)>;
-            return core::View<Entry, 2, core::Host>(view.data, {problems, 1});
-        };
-        runner.run(APERTURE_CALL(gemm), Op::none, Op::none, 1.0f, std::as_const(x).view(),
-                   std::as_const(a).view(), 0.0f, product.view());
-        runner.run(APERTURE_CALL(gemv), Op::none, 1.0f, std::as_const(x).view(),
-                   vectors(std::as_const(a).view()), 0.0f, vectors(sums.view()));
-        runner.run(APERTURE_CALL(dot), vectors(std::as_const(x).view()),
-                   vectors(std::as_const(a).view()), core::View<float, 1>(dots.data(), {problems}));
         for (index_t p = 0; p < problems; ++p) {
-            const float multiple = a.view()(p, 0, 0) * x.view()(p, 0, 0);
-            ASSERT_EQ(product.view()(p, 0, 0), multiple) << p << " of " << problems;
-            ASSERT_EQ(sums.view()(p, 0, 0), multiple) << p << " of " << problems;
-            ASSERT_EQ(dots[std::size_t(p)], multiple) << p << " of " << problems;
             const bool bad = p % 1009 == 0;
             const float expected = bad ? 0 : float(p) / 2;
             ASSERT_EQ(info[std::size_t(p)], bad ? 1 : 0) << p << " of " << problems;
@@ -217,6 +201,35 @@ TEST(LargeSimt, Batches) {
             ASSERT_EQ(c.view()(p, 0, 0), expected * expected) << p << " of " << problems;
             ASSERT_EQ(interleaved.view()(p, 0, 0), expected * expected) << p << " of " << problems;
         }
+    }
+}
+
+TEST(LargeSimt, Products) {
+    using Float = HostBatch<float>;
+    constexpr index_t problems = 65537;
+    Float a(problems, 1, 1), x(problems, 1, 1);
+    for (index_t p = 0; p < problems; ++p) {
+        a.view()(p, 0, 0) = 2.0f;
+        x.view()(p, 0, 0) = float(p);
+    }
+    Runner runner;
+    Float product(problems, 1, 1), sums(problems, 1, 1);
+    std::vector<float> dots(std::size_t(problems), -1);
+    const auto vectors = [&](auto view) {
+        using Entry = std::remove_pointer_t<decltype(view.data)>;
+        return core::View<Entry, 2, core::Host>(view.data, {problems, 1});
+    };
+    runner.run(APERTURE_CALL(gemm), Op::none, Op::none, 1.0f, std::as_const(x).view(),
+               std::as_const(a).view(), 0.0f, product.view());
+    runner.run(APERTURE_CALL(gemv), Op::none, 1.0f, std::as_const(x).view(),
+               vectors(std::as_const(a).view()), 0.0f, vectors(sums.view()));
+    runner.run(APERTURE_CALL(dot), vectors(std::as_const(x).view()),
+               vectors(std::as_const(a).view()), core::View<float, 1>(dots.data(), {problems}));
+    for (index_t p = 0; p < problems; ++p) {
+        const float multiple = a.view()(p, 0, 0) * x.view()(p, 0, 0);
+        ASSERT_EQ(product.view()(p, 0, 0), multiple) << p << " of " << problems;
+        ASSERT_EQ(sums.view()(p, 0, 0), multiple) << p << " of " << problems;
+        ASSERT_EQ(dots[std::size_t(p)], multiple) << p << " of " << problems;
     }
 }
 

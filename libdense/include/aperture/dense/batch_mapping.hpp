@@ -10,6 +10,8 @@ enum class Mapping {
     columns,  ///< a thread, or a group of 2 to 32 that share its columns, in registers
     rows,     ///< a group of 2 to 32 lanes with a row each, in registers
     block,    ///< a block, in shared memory
+    walk,     ///< a block, which walks the parts of a long vector (Ha et al. 2013, section III-D)
+    grid,     ///< all blocks, each with a part of one long vector after the other
 };
 
 /// Makes the functions of libdense use one mapping where they have it, for measurements: on the
