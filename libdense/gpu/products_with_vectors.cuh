@@ -49,24 +49,30 @@ __global__ void __launch_bounds__(vector_threads, 3)
     const index_t first_problem = static_cast<index_t>(group) * p.problems_per_block;
     const int first_unit =
         static_cast<int>(blockIdx.x - group * p.row_blocks) * p.units_per_block;
+    const T* const first_from = p.a.data + first_problem * p.a.stride[0] +
+                                first_unit * row_width * p.a.stride[1] +
+                                lane * depth_width * p.a.stride[2];
+    const T* const first_factor =
+        p.x.data + first_problem * p.x.stride[0] + lane * depth_width * p.x.stride[1];
+    const index_t problems = p.a.extent[0] - first_problem;
     const T* from[at_once];
     const T* factor[at_once];
-    index_t problem[at_once];
-    int row[at_once];  // -1 if there is none
+    unsigned problem[at_once], row[at_once];  // in the block
+    bool exists[at_once];
     APERTURE_UNROLL
     for (int r = 0; r < at_once; ++r) {
         const int i = own + r * units_at_once;
         const int slow = p.fastest.quotient(i);
         const int fast = i - slow * p.fastest.size();
-        const int next = p.by_problems ? fast : slow;
-        const int unit = first_unit + (p.by_problems ? slow : fast);
-        const bool exists = next < p.problems_per_block &&
-                            first_problem + next < p.a.extent[0] && unit < p.units;
-        row[r] = exists ? unit * row_width : -1;
-        problem[r] = first_problem + (exists ? next : 0);
-        from[r] = p.a.data + problem[r] * p.a.stride[0] + (exists ? row[r] : 0) * p.a.stride[1] +
-                  lane * depth_width * p.a.stride[2];
-        factor[r] = p.x.data + problem[r] * p.x.stride[0] + lane * depth_width * p.x.stride[1];
+        const int its_problem = p.by_problems ? fast : slow;
+        const int unit = p.by_problems ? slow : fast;
+        exists[r] = its_problem < p.problems_per_block && its_problem < problems &&
+                    first_unit + unit < p.units;
+        // Threads without a row load the first one.
+        problem[r] = static_cast<unsigned>(exists[r] ? its_problem : 0);
+        row[r] = static_cast<unsigned>(exists[r] ? unit * row_width : 0);
+        from[r] = first_from + problem[r] * p.a.stride[0] + row[r] * p.a.stride[1];
+        factor[r] = first_factor + problem[r] * p.x.stride[0];
     }
 
     T sum[at_once][row_width] = {};
@@ -92,20 +98,32 @@ __global__ void __launch_bounds__(vector_threads, 3)
             }
         }
     }
+    APERTURE_NO_UNROLL
+    for (int distance = 1 << p.lane_shift; distance < lanes << p.lane_shift; distance *= 2) {
+        APERTURE_UNROLL
+        for (int r = 0; r < at_once; ++r) {
+            APERTURE_UNROLL
+            for (int i = 0; i < row_width; ++i) {
+                sum[r][i] = sum[r][i] + core::exchange_xor(sum[r][i], distance);
+            }
+        }
+    }
+    if (lane != 0) return;
+    T* const first_to = p.y.data + first_problem * p.y.stride[0] +
+                        first_unit * row_width * p.y.stride[1];
+    const bool scales = !(p.alpha == T(RealOf<T>(1)));
+    const bool adds = !(p.beta == zero);
     APERTURE_UNROLL
     for (int r = 0; r < at_once; ++r) {
+        if (!exists[r]) continue;
+        T* to = first_to + problem[r] * p.y.stride[0] + row[r] * p.y.stride[1];
         APERTURE_UNROLL
         for (int i = 0; i < row_width; ++i) {
-            T& its = sum[r][i];
-            APERTURE_NO_UNROLL
-            for (int distance = 1 << p.lane_shift; distance < lanes << p.lane_shift;
-                 distance *= 2) {
-                its = its + core::exchange_xor(its, distance);
-            }
-            if (lane != 0 || row[r] < 0) continue;
-            T& to = p.y(problem[r], row[r] + i);
-            const T value = p.alpha == T(RealOf<T>(1)) ? its : p.alpha * its;
-            to = p.beta == zero ? value : value + p.beta * to;
+            T value = sum[r][i];
+            if (scales) value = p.alpha * value;
+            if (adds) value = value + p.beta * *to;
+            *to = value;
+            to += p.y.stride[1];
         }
     }
 }

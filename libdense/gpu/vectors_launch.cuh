@@ -37,8 +37,9 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
         !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
     p.units = static_cast<int>(row_chunks ? rows / chunk : rows);
     const index_t pieces = std::max<index_t>(depth_chunks ? depth / chunk : depth, 1);
-    // Eight pieces fill lines or sectors; of long sums a warp has one.
-    const index_t most = pieces < 128 ? 8 : core::warp_size;
+    // Eight pieces fill lines or sectors. A warp has a long sum, and one of few, so that they are on
+    // many multiprocessors.
+    const index_t most = pieces < 128 && rows > 1 ? 8 : core::warp_size;
     if (by_rows) p.lane_shift = log2_below(std::min<index_t>(p.units, 8));
     if (!interleaved) {
         p.lane_bits = log2_below(
