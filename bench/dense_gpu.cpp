@@ -356,16 +356,68 @@ void add_order(index_t n) {
                  });
 }
 
+/// Vectors of up to 256 MiB, as many as `problems` or fewer.
+template <class T>
+void add_vectors(index_t n, index_t problems) {
+    struct Vectors {
+        core::Gpu gpu;
+        Array<T, 2, Device> x, y;
+        Array<T, 1, Device> dots;
+        Array<dense::Real<T>, 1, Device> norms;
+
+        Vectors(index_t many, index_t length)
+            : x({many, length}), y({many, length}), dots({many}), norms({many}) {
+            const auto bytes = static_cast<std::size_t>(x.size()) * sizeof(T);
+            cudaMemsetAsync(x.data(), 0x3c, bytes, gpu.stream());
+            cudaMemsetAsync(y.data(), 0x3c, bytes, gpu.stream());
+        }
+        core::View<const T, 2, Device> in_x() const { return x.view(); }
+        core::View<const T, 2, Device> in_y() const { return y.view(); }
+    };
+    constexpr auto most_entries = static_cast<index_t>(256 * 1024 * 1024 / sizeof(T));
+    problems = smoke ? 3 : std::min(problems, most_entries / n);
+    const auto add = [&](const std::string& name, double operands, auto call) {
+        const dense::Work work{2.0 * double(n), operands * double(n) * double(sizeof(T))};
+        const std::string full = "gpu/" + name + "/" + type_name<T>() + "/" + std::to_string(n) +
+                                 "x" + std::to_string(problems);
+        add_measured(
+            full,
+            [n, problems, work, call](benchmark::State& state, const std::string& its) {
+                Vectors on(problems, n);
+                core::Timeline timeline;
+                const int calls = smoke ? 1 : calls_in_a_row;
+                const double best = measure(state, its, [&] {
+                    return seconds_on(on.gpu, timeline, calls, [&](std::size_t) { call(on); });
+                });
+                report<T>(state, on.gpu, work, problems, best);
+            },
+            0.02);
+    };
+    add("vector_dot", 2,
+        [](Vectors& on) { dense::dot<T>(on.gpu, on.in_x(), on.in_y(), on.dots.view()); });
+    add("vector_norm", 1,
+        [](Vectors& on) { dense::norm<T>(on.gpu, on.in_x(), on.norms.view()); });
+    add("vector_axpy", 3,
+        [](Vectors& on) { dense::axpy<T>(on.gpu, T(1), on.in_x(), on.y.view()); });
+}
+
 }  // namespace
 
 void register_dense_gpu() {
     if (!core::gpu_status().usable) return;
     for (const index_t n :
-         smoke ? std::vector<index_t>{3, 8} : std::vector<index_t>{4, 8, 16, 32, 64, 128}) {
+         smoke ? std::vector<index_t>{3, 8} : std::vector<index_t>{4, 8, 16, 32, 48, 64, 96, 128}) {
         add_order<float>(n);
         add_order<double>(n);
         add_order<std::complex<float>>(n);
     }
+    constexpr index_t any = index_t(1) << 40;
+    for (const index_t n : smoke ? std::vector<index_t>{5}
+                                 : std::vector<index_t>{4, 8, 16, 32, 64, 128, 1024, 4096, 65536}) {
+        add_vectors<float>(n, any);
+        add_vectors<double>(n, any);
+    }
+    add_vectors<float>(10'000'000, 4);
 }
 
 }  // namespace aperture::bench
