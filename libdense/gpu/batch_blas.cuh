@@ -15,16 +15,14 @@
 namespace aperture::dense {
 namespace detail {
 
-/// Threads that share a vector: neighbouring ones load neighbouring entries, of one vector or,
-/// where the entries of many vectors are interleaved, of many.
-template <class T, class Space>
-int lanes_of(const VectorBatch<const T, Space>& batch) {
-    if (order_of(as_rows(batch)) == Order::problems) return 1;
-    // Eight lanes load whole sectors; more would have few entries each.
-    const index_t n = batch.extent[1];
-    int lanes = 1;
-    while (lanes < 8 && 2 * lanes < n) lanes *= 2;
-    return n <= 64 ? lanes : n <= 128 ? 16 : core::warp_size;
+/// Threads that share a vector of `pieces`: neighbouring ones load neighbouring pieces, of one vector
+/// or, where the entries of many vectors are interleaved, of many.
+template <class E>
+int lanes_of(const KernelView<const E, 2>& batch, index_t pieces) {
+    if (batch.extent[0] > 1 && batch.stride[0] == 1) return 1;
+    // Eight pieces fill lines or sectors; more would leave a thread few of them.
+    const index_t most = pieces < 128 ? 8 : core::warp_size;
+    return 1 << log2_below(std::clamp<index_t>(pieces, 1, most));
 }
 
 template <class E, class Executor>
@@ -72,8 +70,11 @@ void launch_norm(Executor& executor, VectorBatch<const T, typename Executor::Spa
     using E = core::DeviceType<T>;
     expects_norm(a, result);
     if (a.extent[0] == 0) return;
-    const int lanes = detail::lanes_of(a);
-    NormArguments<E> arguments{core::kernel_view(a), core::kernel_view(result), {}, lanes};
+    NormArguments<E> arguments{core::kernel_view(a), core::kernel_view(result), {}, 0};
+    const bool in_chunks = detail::is_in_chunks(arguments.a, 1);
+    const int lanes =
+        detail::lanes_of(arguments.a, a.extent[1] / (in_chunks ? chunk_entries<E> : 1));
+    arguments.lanes = lanes;
     if (detail::is_long(arguments.a)) {
         const index_t problems = a.extent[0];
         E* const scratch = detail::scratch_entries<E>(
@@ -83,7 +84,7 @@ void launch_norm(Executor& executor, VectorBatch<const T, typename Executor::Spa
                                       scratch + problems);
         arguments.squares = squares;
     }
-    core::launch(executor, norm_in_groups<E>,
+    core::launch(executor, in_chunks ? norm_in_groups<E, chunk_entries<E>> : norm_in_groups<E, 1>,
                  core::LaunchConfig{dim3(core::blocks_for(a.extent[0], vector_threads / lanes)),
                                     dim3(vector_threads)},
                  arguments);
@@ -105,14 +106,26 @@ void launch_axpy(Executor& executor, T alpha, VectorBatch<const T, typename Exec
         arguments.x = turn(arguments.x);
         arguments.y = turn(arguments.y);
     }
+    const auto gapless = [](const auto& view) { return view.stride[0] == view.extent[1]; };
+    if (gapless(arguments.x) && gapless(arguments.y)) {
+        const auto as_one = [](auto view) {
+            const index_t entries = view.size();
+            return decltype(view){view.data, {1, entries}, {entries, view.stride[1]}};
+        };
+        arguments.x = as_one(arguments.x);
+        arguments.y = as_one(arguments.y);
+    }
+    const bool in_chunks =
+        detail::is_in_chunks(arguments.x, 1) && detail::is_in_chunks(arguments.y, 1);
     constexpr index_t most_blocks = 1 << 16;
-    core::launch(
-        executor, axpy_by_entries<E>,
-        core::LaunchConfig{
-            dim3(core::blocks_for(
-                std::min(core::ceil_div(x.size(), index_t(vector_threads)), most_blocks), 1)),
-            dim3(vector_threads)},
-        arguments);
+    constexpr index_t of_block = 4 * vector_threads;
+    const index_t pieces = x.size() / (in_chunks ? chunk_entries<E> : 1);
+    core::launch(executor, in_chunks ? axpy_by_pieces<E, chunk_entries<E>> : axpy_by_pieces<E, 1>,
+                 core::LaunchConfig{
+                     dim3(core::blocks_for(std::min(core::ceil_div(pieces, of_block), most_blocks),
+                                           1)),
+                     dim3(vector_threads)},
+                 arguments);
 }
 
 template <class Executor, class T>

@@ -42,14 +42,23 @@ struct NormArguments {
 /// result = ||a||_2. Where squares overflow or vanish, the entries are loaded twice more: for the
 /// largest and, scaled by a power of two, for their squares. Thread: every `lanes`-th entry of a vector. Block: 256 threads, 256 / lanes
 /// vectors. Grid: vectors on x.
-template <class T>
+template <class T, int width>
 __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T> p) {
     using R = RealOf<T>;
     const GroupPosition at = group_position(p.lanes);
     const index_t n = at.problem < p.a.extent[0] ? p.a.extent[1] : 0;
     R sum = R(0);
     if (p.squares.empty()) {
-        for (index_t i = at.lane; i < n; i += p.lanes) sum = core::add_norm(sum, p.a(at.problem, i));
+        const T* from = p.a.data + at.problem * p.a.stride[0] + at.lane * width * p.a.stride[1];
+        const index_t step = static_cast<index_t>(p.lanes) * width;
+        APERTURE_UNROLL_BY(4)
+        for (index_t i = at.lane * width; i < n; i += step) {
+            T entries[width];
+            load_chunks(entries, from);
+            from += step * p.a.stride[1];
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) sum = core::add_norm(sum, entries[j]);
+        }
         sum = group_reduce(p.lanes, sum);
     } else if (at.problem < p.a.extent[0]) {
         sum = core::real_part(p.squares(at.problem));
@@ -87,7 +96,7 @@ __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T
     if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = result;
 }
 
-/// Operands of `axpy_by_entries`; dimension 1 is the contiguous one.
+/// Operands of `axpy_by_pieces`; dimension 1 is the contiguous one.
 template <class T>
 struct AxpyArguments {
     T alpha;
@@ -95,18 +104,36 @@ struct AxpyArguments {
     KernelView<T, 2> y;
 };
 
-/// y = alpha x + y. Thread: an entry of every gridDim.x-th block of 256. Grid: any number of blocks
-/// on x. Bytes per entry: 3 sizeof(T).
-template <class T>
-__global__ void __launch_bounds__(vector_threads) axpy_by_entries(AxpyArguments<T> p) {
-    const index_t entries = p.x.extent[0] * p.x.extent[1];
-    const index_t step = static_cast<index_t>(gridDim.x) * core::block_threads();
-    for (index_t i = static_cast<index_t>(blockIdx.x) * core::block_threads() + core::thread_rank();
-         i < entries; i += step) {
-        const index_t row = i / p.x.extent[1];
-        const index_t column = i - row * p.x.extent[1];
-        T& to = p.y(row, column);
-        to = core::multiply_add(to, p.alpha, p.x(row, column));
+/// y = alpha x + y. Thread: four pieces of `width` entries, a block's threads apart, of every
+/// gridDim.x-th block of 1024. Grid: any number of blocks on x. Bytes per entry: 3 sizeof(T).
+template <class T, int width>
+__global__ void __launch_bounds__(vector_threads) axpy_by_pieces(AxpyArguments<T> p) {
+    constexpr int at_once = 4;
+    const index_t of_row = p.x.extent[1] / width;
+    const index_t pieces = p.x.extent[0] * of_row;
+    const index_t of_block = at_once * vector_threads;
+    for (index_t first = static_cast<index_t>(blockIdx.x) * of_block + core::thread_rank();
+         first < pieces; first += static_cast<index_t>(gridDim.x) * of_block) {
+        T x[at_once][width] = {}, y[at_once][width] = {};
+        T* to[at_once] = {};
+        APERTURE_UNROLL
+        for (int u = 0; u < at_once; ++u) {
+            const index_t i = first + u * vector_threads;
+            if (i >= pieces) continue;
+            const index_t row = p.x.extent[0] == 1 ? 0 : i / of_row;
+            const index_t column = (i - row * of_row) * width;
+            to[u] = &p.y(row, column);
+            load_chunks(x[u], &p.x(row, column));
+            load_chunks(y[u], to[u]);
+        }
+        APERTURE_UNROLL
+        for (int u = 0; u < at_once; ++u) {
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) {
+                y[u][j] = core::multiply_add(y[u][j], p.alpha, x[u][j]);
+            }
+            if (to[u] != nullptr) store_chunks(to[u], y[u]);
+        }
     }
 }
 
