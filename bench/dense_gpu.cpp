@@ -395,8 +395,7 @@ void add_vectors(index_t n, index_t problems) {
     };
     add("vector_dot", 2,
         [](Vectors& on) { dense::dot<T>(on.gpu, on.in_x(), on.in_y(), on.dots.view()); });
-    add("vector_norm", 1,
-        [](Vectors& on) { dense::norm<T>(on.gpu, on.in_x(), on.norms.view()); });
+    add("vector_norm", 1, [](Vectors& on) { dense::norm<T>(on.gpu, on.in_x(), on.norms.view()); });
     add("vector_axpy", 3,
         [](Vectors& on) { dense::axpy<T>(on.gpu, T(1), on.in_x(), on.y.view()); });
 }

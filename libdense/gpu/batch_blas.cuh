@@ -15,8 +15,8 @@
 namespace aperture::dense {
 namespace detail {
 
-/// Threads that share a vector of `pieces`: neighbouring ones load neighbouring pieces, of one vector
-/// or, where the entries of many vectors are interleaved, of many.
+/// Threads that share a vector of `pieces`: neighbouring ones load neighbouring pieces, of one
+/// vector or, where the entries of many vectors are interleaved, of many.
 template <class E>
 int lanes_of(const KernelView<const E, 2>& batch, index_t pieces) {
     if (batch.extent[0] > 1 && batch.stride[0] == 1) return 1;
@@ -77,8 +77,8 @@ void launch_norm(Executor& executor, VectorBatch<const T, typename Executor::Spa
     arguments.lanes = lanes;
     if (detail::is_long(arguments.a)) {
         const index_t problems = a.extent[0];
-        E* const scratch = detail::scratch_entries<E>(
-            executor, problems + detail::entries_of_parts(arguments.a));
+        E* const scratch =
+            detail::scratch_entries<E>(executor, problems + detail::entries_of_parts(arguments.a));
         KernelView<E, 1> squares(scratch, {problems});
         detail::multiply_long_vectors(executor, arguments.a, arguments.a, squares,
                                       scratch + problems);
@@ -120,12 +120,12 @@ void launch_axpy(Executor& executor, T alpha, VectorBatch<const T, typename Exec
     constexpr index_t most_blocks = 1 << 16;
     constexpr index_t of_block = 4 * vector_threads;
     const index_t pieces = x.size() / (in_chunks ? chunk_entries<E> : 1);
-    core::launch(executor, in_chunks ? axpy_by_pieces<E, chunk_entries<E>> : axpy_by_pieces<E, 1>,
-                 core::LaunchConfig{
-                     dim3(core::blocks_for(std::min(core::ceil_div(pieces, of_block), most_blocks),
-                                           1)),
-                     dim3(vector_threads)},
-                 arguments);
+    core::launch(
+        executor, in_chunks ? axpy_by_pieces<E, chunk_entries<E>> : axpy_by_pieces<E, 1>,
+        core::LaunchConfig{
+            dim3(core::blocks_for(std::min(core::ceil_div(pieces, of_block), most_blocks), 1)),
+            dim3(vector_threads)},
+        arguments);
 }
 
 template <class Executor, class T>

@@ -57,9 +57,9 @@ __device__ __forceinline__ T dot_of_part(const LongDotArguments<T>& p, index_t p
     return core::block_reduce((sum[0] + sum[1]) + (sum[2] + sum[3]), shared_values);
 }
 
-/// Block: 256 threads. Grid: vectors on x, of which a block walks the parts, or, with p.parts, parts
-/// on x, of which a block has one of every vector. Shared: an entry a warp. Bytes per problem: 2 n
-/// sizeof(T). Flops per problem: 2 n (times 4 if complex).
+/// Block: 256 threads. Grid: vectors on x, of which a block walks the parts, or, with p.parts,
+/// parts on x, of which a block has one of every vector. Shared: an entry a warp. Bytes per
+/// problem: 2 n sizeof(T). Flops per problem: 2 n (times 4 if complex).
 template <class T, int width>
 __global__ void __launch_bounds__(long_vector_threads, 3) dots_by_parts(LongDotArguments<T> p) {
     T* const shared_values = core::shared<T>();

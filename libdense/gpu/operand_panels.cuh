@@ -47,9 +47,7 @@ __device__ __forceinline__ void for_each_piece(U* from, T* tile, const PanelOrde
     APERTURE_UNROLL
     for (int l = 0; l < 3; ++l) {
         const PanelLoop& loop = order.loop[l];
-        existing[l] = loop.dimension == 0   ? extent[0]
-                      : loop.dimension == 1 ? extent[1]
-                                            : extent[2];
+        existing[l] = loop.dimension == 0 ? extent[0] : loop.dimension == 1 ? extent[1] : extent[2];
         const int rest = loop.faster_threads.quotient(core::thread_rank());
         const int own = rest - loop.threads.quotient(rest) * loop.threads.size();
         first[l] = own * loop.width;
@@ -100,7 +98,8 @@ __device__ __forceinline__ void conjugate_own(T* tile, const T* from, const Pane
                                               const int (&extent)[3]) {
     for_each_piece(from, tile, order, extent, [&](const T*, T* its) {
         APERTURE_NO_UNROLL
-        for (int i = 0; i < (order.in_chunks ? chunk_entries<T> : 1); ++i) its[i] = core::conj(its[i]);
+        for (int i = 0; i < (order.in_chunks ? chunk_entries<T> : 1); ++i)
+            its[i] = core::conj(its[i]);
     });
 }
 

@@ -22,31 +22,56 @@ struct ProductArguments {
     int problems_per_block;
     int rows, columns;  ///< of C in a block
     FastDivider row_blocks;
-    unsigned blocks_of_c;
+    unsigned blocks_of_c;        ///< of a problem
     FastDivider threads_of_c;    ///< threads with a problem's block of C
     FastDivider thread_columns;  ///< of these in a row
     int thread_rows;
-    int depth;  ///< of a slice
+    int depth;                   ///< of a slice
     int b_offset, stage_stride;  ///< in shared memory
     PanelOrder panel_a, panel_b, panel_c;
     int a_problem, a_depth, b_problem, b_depth, c_problem, c_row;  ///< strides in shared memory
 };
 
-template <class T, int tile_rows, int tile_columns>
-inline constexpr int product_blocks = tile_rows * tile_columns * sizeof(T) <= 64    ? 4
-                                      : tile_rows * tile_columns * sizeof(T) <= 128 ? 3
-                                                                                    : 2;
+/// sum += A B for `steps` of the depth. Both operands are in shared memory, `left_step` and
+/// `right_step` between depths; the chunks of a thread are `left_distance` and `right_distance`
+/// apart.
+template <int rows, int columns, class T>
+__device__ __forceinline__ void add_products(T (&sum)[rows][columns], const T* left_at,
+                                             int left_step, int left_distance, const T* right_at,
+                                             int right_step, int right_distance, int steps) {
+    APERTURE_UNROLL_BY(4)
+    for (int s = 0; s < steps; ++s) {
+        T left[rows], right[columns];
+        load_chunks(left, left_at, left_distance);
+        load_chunks(right, right_at, right_distance);
+        left_at += left_step;
+        right_at += right_step;
+        APERTURE_UNROLL
+        for (int i = 0; i < rows; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < columns; ++j) {
+                sum[i][j] = core::multiply_add(sum[i][j], left[i], right[j]);
+            }
+        }
+    }
+}
 
-/// Thread: tile_rows x tile_columns entries of C of one problem, in chunks of 16 bytes which are
-/// those of the other threads apart. Block: 256 threads or fewer, `rows` x `columns` entries of C
-/// of `problems_per_block` problems. Grid: groups of problems times blocks of C on x, the latter
+/// Blocks of 256 threads whose registers a multiprocessor must have.
+template <class T, int tile_rows, int tile_columns>
+inline constexpr int product_blocks = tile_rows* tile_columns * sizeof(T) <= 64    ? 4
+                                      : tile_rows* tile_columns * sizeof(T) <= 128 ? 3
+                                                                                   : 2;
+
+/// Thread: tile_rows x tile_columns entries of C of one problem, in chunks of 16 bytes that are
+/// a chunk of every other thread apart. Block: 256 threads or fewer, `rows` x `columns` entries of
+/// C of `problems_per_block` problems. Grid: groups of problems times blocks of C on x, the latter
 /// fastest. Shared: slices of A and B, later C. Bytes per problem: sizeof(T) (m k + k n + m n), and
 /// m n more where beta is not 0. Flops per problem: 2 m n k (times 4 if complex).
 template <class T, int tile_rows, int tile_columns>
 __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, tile_columns>)
     products_in_tiles(ProductArguments<T> p) {
     constexpr int width = chunk_entries<T>;
-    constexpr int column_width = tile_columns % width == 0 ? width : 1;
+    static_assert(tile_rows % width == 0 && tile_columns % width == 0);
     const T zero = T(RealOf<T>(0));
     T* const stages = core::shared<T>();
     const index_t first = static_cast<index_t>(blockIdx.x / p.blocks_of_c) * p.problems_per_block;
@@ -87,10 +112,9 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
     const int thread_column = own - thread_row * p.thread_columns.size();
     const bool active = local < problems;
     const int row_distance = p.thread_rows * width;
-    const int column_distance = p.thread_columns.size() * column_width;
+    const int column_distance = p.thread_columns.size() * width;
     const int own_a = (active ? local : 0) * p.a_problem + thread_row * width;
-    const int own_b =
-        p.b_offset + (active ? local : 0) * p.b_problem + thread_column * column_width;
+    const int own_b = p.b_offset + (active ? local : 0) * p.b_problem + thread_column * width;
 
     T sum[tile_rows][tile_columns] = {};
     load(0);
@@ -101,33 +125,19 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
         core::wait_for_copies<0>();
         if constexpr (core::is_complex<T>) {
             if (p.conjugate_a) conjugate_own(a, from_a, p.panel_a, {problems, rows, steps});
-            if (p.conjugate_b) conjugate_own(a + p.b_offset, from_b, p.panel_b, {problems, columns, steps});
+            if (p.conjugate_b)
+                conjugate_own(a + p.b_offset, from_b, p.panel_b, {problems, columns, steps});
         }
         __syncthreads();
         load(slice + 1);
-        const T* left_at = a + own_a;
-        const T* right_at = a + own_b;
-        APERTURE_UNROLL_BY(4)
-        for (int s = 0; s < steps; ++s) {
-            T left[tile_rows], right[tile_columns];
-            load_chunks(left, left_at, row_distance);
-            load_chunks(right, right_at, column_distance);
-            left_at += p.a_depth;
-            right_at += p.b_depth;
-            APERTURE_UNROLL
-            for (int i = 0; i < tile_rows; ++i) {
-                APERTURE_UNROLL
-                for (int j = 0; j < tile_columns; ++j) {
-                    sum[i][j] = core::multiply_add(sum[i][j], left[i], right[j]);
-                }
-            }
-        }
+        add_products(sum, a + own_a, p.a_depth, row_distance, a + own_b, p.b_depth, column_distance,
+                     steps);
     }
 
     // C passes through shared memory, so that global memory is accessed contiguously.
     __syncthreads();
-    T* const to = p.c.data + first * p.c.stride[0] + first_row * p.c.stride[1] +
-                  first_column * p.c.stride[2];
+    T* const to =
+        p.c.data + first * p.c.stride[0] + first_row * p.c.stride[1] + first_column * p.c.stride[2];
     const bool reads_c = !(p.beta == zero);
     if (reads_c) {
         start_to_load<T>(stages, to, p.panel_c, {problems, rows, columns});
@@ -136,8 +146,8 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
         __syncthreads();
     }
     if (active) {
-        T* const own_c = stages + local * p.c_problem + thread_row * width * p.c_row +
-                         thread_column * column_width;
+        T* const own_c =
+            stages + local * p.c_problem + thread_row * width * p.c_row + thread_column * width;
         APERTURE_UNROLL
         for (int i = 0; i < tile_rows; ++i) {
             T* const row = own_c + (i / width * row_distance + i % width) * p.c_row;

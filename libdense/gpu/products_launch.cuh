@@ -78,59 +78,65 @@ PanelOrder panel_order(const KernelView<E, 3>& operand, const std::array<int, 3>
     return order;
 }
 
-template <class E, int tile_rows, int tile_columns, class Executor>
-void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
-    constexpr int most_bytes = 48 * 1024;
-    constexpr int most_slice = 49 * 1024;  // two fit 99 KiB
-    constexpr int threads_along = 16;
-    constexpr int wanted_threads = 128;
+/// Divides C into blocks of at most 16 x 16 threads, as even as tiles allow. Sets p.rows, p.columns
+/// and what follows from them.
+template <int tile_rows, int tile_columns, class E>
+void divide_product(ProductArguments<E>& p) {
+    constexpr int most_threads = 16;
     const auto rows = static_cast<int>(p.c.extent[1]);
     const auto columns = static_cast<int>(p.c.extent[2]);
-    const auto depth = static_cast<int>(p.a.extent[2]);
-    const auto blocks = [](int n, int tile) {
-        return core::round_up(n, tile * threads_along) / (tile * threads_along);
-    };
-    const int row_blocks = blocks(rows, tile_rows);
-    const int column_blocks = blocks(columns, tile_columns);
+    const int row_blocks = core::ceil_div(rows, tile_rows * most_threads);
+    const int column_blocks = core::ceil_div(columns, tile_columns * most_threads);
     p.row_blocks = FastDivider(row_blocks);
     p.blocks_of_c = static_cast<unsigned>(row_blocks * column_blocks);
-    const auto threads_for = [](int n, int its_blocks, int tile) {
-        return core::round_up(n, its_blocks * tile) / (its_blocks * tile);
-    };
-    p.thread_rows = threads_for(rows, row_blocks, tile_rows);
-    const int thread_columns = threads_for(columns, column_blocks, tile_columns);
+    p.thread_rows = core::ceil_div(rows, row_blocks * tile_rows);
+    const int thread_columns = core::ceil_div(columns, column_blocks * tile_columns);
+    p.thread_columns = FastDivider(thread_columns);
+    p.threads_of_c = FastDivider(p.thread_rows * thread_columns);
+    p.rows = std::min(rows, p.thread_rows * tile_rows);
+    p.columns = std::min(columns, thread_columns * tile_columns);
     const int padded_rows = p.thread_rows * tile_rows;
     const int padded_columns = thread_columns * tile_columns;
-    p.rows = std::min(rows, padded_rows);
-    p.columns = std::min(columns, padded_columns);
-    const int threads_of_c = p.thread_rows * thread_columns;
-    p.threads_of_c = FastDivider(threads_of_c);
-    p.thread_columns = FastDivider(thread_columns);
-
     p.a_depth = chunked_stride<E>(padded_rows);
     p.b_depth = chunked_stride<E>(padded_columns);
-    p.c_row = chunked_stride<E>(padded_columns);
+    p.c_row = p.b_depth;
     p.c_problem = chunked_stride<E>(padded_rows * p.c_row);
-    const int most_problems = std::max(wanted_threads / threads_of_c, 1);
-    const int line_bytes = (p.a_depth + p.b_depth) * static_cast<int>(sizeof(E));
+}
+
+/// Sets the depth of a slice and the problems of a block: whole problems where a block has enough
+/// of them, otherwise slices. Returns the slices that are in shared memory at once.
+template <class E>
+int choose_slices(ProductArguments<E>& p) {
+    constexpr int most_bytes = 48 * 1024;
+    constexpr int most_slice = 49 * 1024;  // two fit 99 KiB
+    constexpr int wanted_threads = 128;
+    const int most_problems = std::max(wanted_threads / p.threads_of_c.size(), 1);
+    constexpr auto entry = static_cast<int>(sizeof(E));
+    const int line_bytes = (p.a_depth + p.b_depth) * entry;
     const auto problems_of = [&](int its_depth, int stages) {
-        const int bytes = std::max(
-            stages * its_depth * line_bytes, p.c_problem * static_cast<int>(sizeof(E)));
+        const int bytes = std::max(stages * its_depth * line_bytes, p.c_problem * entry);
         return std::clamp(most_bytes / bytes, 1, most_problems);
     };
-    // Whole problems where a block has enough of them, otherwise slices.
+    const auto depth = static_cast<int>(p.a.extent[2]);
     p.depth = std::max(depth, 1);
     p.problems_per_block = problems_of(p.depth, 1);
     if (p.depth * line_bytes > most_bytes || 2 * p.problems_per_block < most_problems) {
         p.depth = std::min(p.depth, 32 * line_bytes > most_slice ? 16 : 32);
         p.problems_per_block = problems_of(p.depth, product_stages);
     }
-    const int stages = std::clamp((depth + p.depth - 1) / p.depth, 1, product_stages);
     p.a_problem = chunked_stride<E>(p.depth * p.a_depth);
     p.b_problem = chunked_stride<E>(p.depth * p.b_depth);
     p.b_offset = p.problems_per_block * p.a_problem;
     p.stage_stride = p.b_offset + p.problems_per_block * p.b_problem;
-    const int threads = core::round_up(threads_of_c * p.problems_per_block, core::warp_size);
+    return std::clamp(core::ceil_div(depth, p.depth), 1, product_stages);
+}
+
+template <class E, int tile_rows, int tile_columns, class Executor>
+void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
+    divide_product<tile_rows, tile_columns>(p);
+    const int stages = choose_slices(p);
+    const int threads =
+        core::round_up(p.threads_of_c.size() * p.problems_per_block, core::warp_size);
     p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
                             {p.a_problem, 1, p.a_depth}, 1, threads);
     p.panel_b = panel_order(p.b, {p.problems_per_block, p.columns, p.depth},
@@ -159,7 +165,8 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
     p.beta = beta;
     p.conjugate_a = op_a == Op::adjoint;
     p.conjugate_b = op_b == Op::adjoint;
-    // The columns of C in shared memory are contiguous: C^T = op(B)^T op(A)^T if those of C are not.
+    // The columns of C in shared memory are contiguous: C^T = op(B)^T op(A)^T if those of C are
+    // not.
     if (c.stride[2] != 1 && c.stride[1] == 1) {
         std::swap(p.a, p.b);
         std::swap(p.conjugate_a, p.conjugate_b);

@@ -19,8 +19,8 @@ struct VectorProductArguments {
     KernelView<T, 2> y;
     T alpha, beta;
     bool conjugate;
-    int lane_bits;   ///< log2 of the threads that share a row
-    int lane_shift;  ///< log2 of the threads between two of them
+    int lane_bits;        ///< log2 of the threads that share a row
+    int lane_shift;       ///< log2 of the threads between two of them
     bool by_problems;     ///< whether neighbouring threads have neighbouring problems
     int units;            ///< rows, or chunks of them, of a problem
     unsigned row_blocks;  ///< blocks that share problems
@@ -30,8 +30,8 @@ struct VectorProductArguments {
 
 /// Thread: every 2^lane_bits-th piece of four rows of op(A), or of four chunks of rows where
 /// `row_width` is more than 1; pieces are `depth_width` entries long. Block: 256 threads. Grid:
-/// the rows of all problems, on x. Bytes per problem: sizeof(T) (m k + k + m), and m more where beta
-/// is not 0. Flops per problem: 2 m k (times 4 if complex).
+/// the rows of all problems, on x. Bytes per problem: sizeof(T) (m k + k + m), and m more where
+/// beta is not 0. Flops per problem: 2 m k (times 4 if complex).
 template <class T, int row_width, int depth_width>
 __global__ void __launch_bounds__(vector_threads, 3)
     products_with_vectors(VectorProductArguments<T> p) {
@@ -47,8 +47,7 @@ __global__ void __launch_bounds__(vector_threads, 3)
 
     const unsigned group = p.row_blocks == 1 ? blockIdx.x : blockIdx.x / p.row_blocks;
     const index_t first_problem = static_cast<index_t>(group) * p.problems_per_block;
-    const int first_unit =
-        static_cast<int>(blockIdx.x - group * p.row_blocks) * p.units_per_block;
+    const int first_unit = static_cast<int>(blockIdx.x - group * p.row_blocks) * p.units_per_block;
     const T* const first_from = p.a.data + first_problem * p.a.stride[0] +
                                 first_unit * row_width * p.a.stride[1] +
                                 lane * depth_width * p.a.stride[2];
@@ -109,8 +108,8 @@ __global__ void __launch_bounds__(vector_threads, 3)
         }
     }
     if (lane != 0) return;
-    T* const first_to = p.y.data + first_problem * p.y.stride[0] +
-                        first_unit * row_width * p.y.stride[1];
+    T* const first_to =
+        p.y.data + first_problem * p.y.stride[0] + first_unit * row_width * p.y.stride[1];
     const bool scales = !(p.alpha == T(RealOf<T>(1)));
     const bool adds = !(p.beta == zero);
     APERTURE_UNROLL

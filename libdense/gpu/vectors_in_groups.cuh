@@ -40,8 +40,8 @@ struct NormArguments {
 };
 
 /// result = ||a||_2. Where squares overflow or vanish, the entries are loaded twice more: for the
-/// largest and, scaled by a power of two, for their squares. Thread: every `lanes`-th entry of a vector. Block: 256 threads, 256 / lanes
-/// vectors. Grid: vectors on x.
+/// largest and, scaled by a power of two, for their squares. Thread: every `lanes`-th entry of a
+/// vector. Block: 256 threads, 256 / lanes vectors. Grid: vectors on x.
 template <class T, int width>
 __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T> p) {
     using R = RealOf<T>;

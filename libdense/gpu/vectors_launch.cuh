@@ -16,9 +16,7 @@
 namespace aperture::dense::detail {
 
 /// The largest power of two up to `n`, which is 1 or more, as its logarithm.
-inline int log2_below(index_t n) {
-    return std::bit_width(static_cast<unsigned long long>(n)) - 1;
-}
+inline int log2_below(index_t n) { return std::bit_width(static_cast<unsigned long long>(n)) - 1; }
 
 /// y = alpha A x + beta y, or with conj(A).
 template <class Executor, class E>
@@ -33,17 +31,16 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
     const bool interleaved = problems > 1 && a.stride[0] == 1;
     const bool by_rows = !interleaved && rows > 1 && a.stride[1] == 1 && a.stride[2] != 1;
     const bool row_chunks = by_rows && is_in_chunks(a, 1);
-    const bool depth_chunks =
-        !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
+    const bool depth_chunks = !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
     p.units = static_cast<int>(row_chunks ? rows / chunk : rows);
     const index_t pieces = std::max<index_t>(depth_chunks ? depth / chunk : depth, 1);
-    // Eight pieces fill lines or sectors. A warp has a long sum, and one of few, so that they are on
-    // many multiprocessors.
+    // Eight pieces fill lines or sectors. A warp has a long sum, and one of few, so that they are
+    // on many multiprocessors.
     const index_t most = pieces < 128 && rows > 1 ? 8 : core::warp_size;
     if (by_rows) p.lane_shift = log2_below(std::min<index_t>(p.units, 8));
     if (!interleaved) {
-        p.lane_bits = log2_below(
-            std::min(pieces, by_rows ? core::warp_size >> p.lane_shift : most));
+        p.lane_bits =
+            log2_below(std::min(pieces, by_rows ? core::warp_size >> p.lane_shift : most));
     }
     // Threads beyond a block's whole problems have nothing to do.
     const int units_at_once = vector_rows_at_once * vector_threads >> p.lane_bits;
@@ -53,8 +50,7 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
     if (interleaved) p.problems_per_block &= -core::warp_size;
     p.fastest = FastDivider(interleaved ? p.problems_per_block : p.units_per_block);
     p.row_blocks = static_cast<unsigned>(core::ceil_div(p.units, p.units_per_block));
-    const index_t blocks =
-        core::ceil_div(problems, index_t(p.problems_per_block)) * p.row_blocks;
+    const index_t blocks = core::ceil_div(problems, index_t(p.problems_per_block)) * p.row_blocks;
     core::launch(executor,
                  row_chunks     ? products_with_vectors<E, chunk, 1>
                  : depth_chunks ? products_with_vectors<E, 1, chunk>
@@ -69,8 +65,8 @@ bool is_long(const KernelView<const E, 2>& a) {
     return a.extent[1] > long_vector_part && (a.extent[0] == 1 || a.stride[0] != 1);
 }
 
-/// Whether all blocks have parts of one vector after the other; otherwise a block walks the parts of
-/// a vector.
+/// Whether all blocks have parts of one vector after the other; otherwise a block walks the parts
+/// of a vector.
 template <class E>
 bool by_grid(const KernelView<const E, 2>& a) {
     const Mapping mapping = ForcedMapping::current();

@@ -45,8 +45,7 @@ class BlasSuite : public Suite<SomeCombination> {
     }
 
     void check_gemm(Op op_a, Op op_b, int rows, int columns, int depth, T alpha, T beta,
-                    Order layout, core::index_t gap,
-                    core::index_t problems = core::lanes<R> + 3) {
+                    Order layout, core::index_t gap, core::index_t problems = core::lanes<R> + 3) {
         SCOPED_TRACE(::testing::Message()
                      << rows << " x " << columns << " x " << depth << ", ops " << int(op_a)
                      << int(op_b) << ", layout " << int(layout) << ", beta " << beta);
@@ -110,8 +109,8 @@ class BlasSuite : public Suite<SomeCombination> {
 
     /// Products of parts of batches, which begin at entry 1 of the contiguous dimension.
     void check_parts(int rows, int columns, int depth, Order layout) {
-        SCOPED_TRACE(::testing::Message() << rows << " x " << columns << " x " << depth
-                                          << ", layout " << int(layout));
+        SCOPED_TRACE(::testing::Message()
+                     << rows << " x " << columns << " x " << depth << ", layout " << int(layout));
         constexpr core::index_t problems = 5;
         const int d = layout == Order::problems ? 0 : layout == Order::rows ? 1 : 2;
         const auto batch = [&](int m, int n, unsigned seed) {
@@ -137,8 +136,8 @@ class BlasSuite : public Suite<SomeCombination> {
             return m.bottomRightCorner(m.rows() - first_row, m.cols() - first_column);
         };
         for (core::index_t p = d == 0 ? 1 : 0; p < problems + (d == 0); ++p) {
-            check_product(alpha, part(a.matrix(p)), part(b.matrix(p)), beta,
-                          part(old_c.matrix(p)), part(c.matrix(p)));
+            check_product(alpha, part(a.matrix(p)), part(b.matrix(p)), beta, part(old_c.matrix(p)),
+                          part(c.matrix(p)));
             check_product(alpha, part(a.matrix(p)), part(x.matrix(p), true).transpose(), beta,
                           part(old_y.matrix(p), true).transpose(),
                           part(y.matrix(p), true).transpose());
@@ -357,8 +356,7 @@ TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesVectors,
-                            MultipliesPartsThatAreNotAligned,
-                            DotNormAndAxpyOfAnyLength,
+                            MultipliesPartsThatAreNotAligned, DotNormAndAxpyOfAnyLength,
                             LongVectorsHaveTheSameSumsByBlockAndByGrid,
                             LongNormsNeitherOverflowNorVanish, NormNeitherOverflowsNorVanishes,
                             RefusesWrongShapes);

@@ -15,8 +15,8 @@
 /// columns) or of the problems ("interleaved": element (i, j) of all problems contiguous; Ha et al.
 /// 2013, section III-C). The other strides are arbitrary, so that rows and matrices may be padded.
 /// The batches of a call may differ in layout. Results depend neither on the neighbours of a
-/// problem nor on the number of threads; sums of dot, norm and gemv on a Gpu may depend on the layout
-/// and on whether addresses are multiples of 16 bytes.
+/// problem nor on the number of threads; sums of dot, norm and gemv on a Gpu may depend on the
+/// layout and on whether addresses are multiples of 16 bytes.
 ///
 /// Every function is compiled for float, double and their complex types, on core::Cpu and
 /// core::Gpu. Calls on a Gpu are asynchronous. A batch may hold any number of problems, also none.
