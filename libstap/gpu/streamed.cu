@@ -17,23 +17,11 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
                         core::Strides::unit_last);
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     check_results(problem, results);
-    constexpr double share_of_free_memory = 0.9;
-    const bool uses_free_memory = device_bytes == 0;
-    if (uses_free_memory) {
-        device_bytes =
-            static_cast<std::size_t>(share_of_free_memory * static_cast<double>(gpu.free_memory()));
-    }
+    const core::DeviceBudget budget = core::device_budget(gpu, device_bytes);
     core::Gpu second(gpu.device());
     for (const VectorPass& pass : vector_passes(problem)) {
         const Results<core::Host> results_of_pass = pass.part_of(results);
-        index_t cells = 0;
-        try {
-            cells = gpu::cells_of_piece(pass.problem, results_of_pass, device_bytes, 2);
-        } catch (const core::InvalidArgument& too_few) {
-            // The caller who did not specify the bytes made no mistake.
-            if (uses_free_memory) throw core::UnfitDevice(too_few.what());
-            throw;
-        }
+        const index_t cells = gpu::cells_of_piece(pass.problem, results_of_pass, budget, 2);
         gpu::run_in_pieces<core::Gpu>({&gpu, &second}, pass.problem, cube,
                                       pass.part_of(steering, 0), results_of_pass, cells, timeline);
     }

@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 
-#include "libcore/gpu/locked_pages.hpp"
+#include "libcore/gpu/device_budget.hpp"
+#include "libcore/gpu/in_flight.hpp"
+#include "libcore/gpu/mirrored_array.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
 #include "libstap/gpu/range_pieces.hpp"
 
@@ -34,62 +36,16 @@ inline double bytes_per_cell(const Problem& p, const Results<core::Host>& result
     return bytes + bins * set_bytes * sets_per_cell;
 }
 
-/// An array in the executor's memory and its copy in locked pages of the host, which grow together.
-template <class T, int Rank, class Executor>
-class MirroredArray {
-  public:
-    using Space = typename Executor::Space;
-    using Extents = core::Extents<Rank>;
-
-    explicit MirroredArray(Executor& executor) : executor_(executor) {}
-    MirroredArray(const MirroredArray&) = delete;
-    MirroredArray& operator=(const MirroredArray&) = delete;
-    ~MirroredArray() { executor_.finish(); }
-
-    void reshape(Extents extents) {
-        index_t wanted = 1;
-        for (index_t e : extents) wanted *= e;
-        if (wanted > device_.size()) {
-            executor_.synchronize();
-            host_.reshape({wanted});
-            device_.reshape({wanted});
-        }
-        extents_ = extents;
-    }
-    core::View<T, Rank, core::Host> host() { return {host_.data(), extents_}; }
-    core::View<T, Rank, Space> device() { return {device_.data(), extents_}; }
-    void to_device() { transfer(executor_, host(), device()); }
-    void to_host() {
-        if (!host().empty()) transfer(executor_, device(), host());
-    }
-
-  private:
-    Executor& executor_;
-    core::Array<T, 1> host_{{0}, core::locked_pages<Space>()};
-    core::Array<T, 1, Space> device_;
-    Extents extents_{};
-};
-
-/// Copies the range cells of a strided host view, row by row.
-template <class T, class U>
-void copy_rows(core::View<T, 3, core::Host> from, core::View<U, 3, core::Host> to) {
-    for (index_t i = 0; i < to.extent[0]; ++i) {
-        for (index_t j = 0; j < to.extent[1]; ++j) {
-            const T* row = from.data + i * from.stride[0] + j * from.stride[1];
-            std::copy(row, row + to.extent[2], to.data + i * to.stride[0] + j * to.stride[1]);
-        }
-    }
-}
-
 /// A piece in flight: staging memory, device memory and the executor with its stream.
 template <class Executor>
 class PieceInFlight {
   public:
     using Space = typename Executor::Space;
 
-    PieceInFlight(Executor& executor, const Problem& problem,
+    /// `cpu` copies to and from staging memory.
+    PieceInFlight(Executor& executor, core::Cpu& cpu, const Problem& problem,
                   core::View<const cfloat, 2, core::Host> steering)
-        : executor_(executor), problem_(problem) {
+        : executor_(executor), cpu_(cpu), problem_(problem) {
         set_steering(executor, workspace_, steering);
     }
 
@@ -117,19 +73,19 @@ class PieceInFlight {
         to_host(output_, info_, pivot_ratio_, covariance_, weights_, statistic_, attempt_);
     }
 
-    /// Waits for the piece in flight, if any, and copies its results to their place.
+    /// Waits for the piece in flight and copies its results to their place.
     void finish(const Results<core::Host>& results) {
-        if (!piece_) return;
         executor_.synchronize();
-        const RangeSpan wanted = piece_->wanted;
-        const index_t first = wanted.begin - piece_->adapted.begin;
-        copy_rows(output_.host().slice(2, first, first + wanted.cells()),
-                  results.output.slice(2, wanted.begin, wanted.end));
-        if (!results.statistic.empty()) {
-            copy_rows(statistic_.host(), results.statistic.slice(2, wanted.begin, wanted.end));
-        }
-        finish_sets(results);
-        piece_.reset();
+        const RangeSpan wanted = piece_.wanted;
+        place(output_, 2, wanted.begin - piece_.adapted.begin, results.output, wanted);
+        place(statistic_, 2, 0, results.statistic, wanted);
+        const RangeSpan sets = sets_of(wanted);
+        const index_t first = sets.begin - sets_of(piece_.adapted).begin;
+        place_info(first, results.info, sets);
+        place(pivot_ratio_, 1, first, results.pivot_ratio, sets);
+        if (repeats()) place(attempt_, 1, first, results.attempt, sets);
+        place(covariance_, 1, first, results.covariance, sets);
+        place(weights_, 1, first, results.weights, sets);
     }
 
   private:
@@ -143,7 +99,7 @@ class PieceInFlight {
     CubeView<Space> load(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
         const index_t cells = span.cells();
         input_.reshape({cube.extent[0], cube.extent[1], cells});
-        copy_rows(cube.slice(2, span.begin, span.end), input_.host());
+        core::copy_runs(cpu_, {cube.slice(2, span.begin, span.end), input_.host()});
         input_.to_device();
         if (problem_.shape.domain == Domain::doppler) return input_.device();
         return transform(cells, timeline);
@@ -178,7 +134,7 @@ class PieceInFlight {
         const index_t bins = problem_.doppler_bins;
         const index_t vectors = problem_.steering_vectors;
         const index_t n = problem_.order;
-        const index_t sets = sets_of(piece_->adapted).cells();
+        const index_t sets = sets_of(piece_.adapted).cells();
         const auto shape = [](auto& array, bool wanted, auto extents) {
             array.reshape(wanted ? extents : decltype(extents){});
             return array.device();
@@ -186,59 +142,49 @@ class PieceInFlight {
         using Cells = core::Extents<3>;
         using Sets = core::Extents<2>;
         using Matrices = core::Extents<4>;
-        return {shape(output_, true, Cells{vectors, bins, piece_->adapted.cells()}),
+        return {shape(output_, true, Cells{vectors, bins, piece_.adapted.cells()}),
                 shape(info_, true, Sets{bins, sets}),
                 shape(pivot_ratio_, true, Sets{bins, sets}),
                 shape(covariance_, !results.covariance.empty(), Matrices{bins, sets, n, n}),
                 shape(weights_, !results.weights.empty(), Matrices{bins, sets, vectors, n}),
                 shape(statistic_, !results.statistic.empty(),
-                      Cells{vectors, bins, piece_->wanted.cells()}),
+                      Cells{vectors, bins, piece_.wanted.cells()}),
                 shape(attempt_, repeats(), Sets{bins, sets})};
     }
 
-    // Copies the results per set. With training on all cells every piece yields the same ones,
-    // except for info: the first piece with a nonzero info sets it.
-    void finish_sets(const Results<core::Host>& results) {
-        const RangeSpan wanted = sets_of(piece_->wanted);
-        const index_t offset = wanted.begin - sets_of(piece_->adapted).begin;
-        const bool keep_info =
-            problem_.parameters.training == Training::all && piece_->wanted.begin > 0;
-        for (index_t k = 0; k < problem_.doppler_bins; ++k) {
-            for (index_t b = wanted.begin; b < wanted.end; ++b) {
-                const index_t from = b - wanted.begin + offset;
-                if (!keep_info || results.info(k, b) == 0)
-                    results.info(k, b) = info_.host()(k, from);
-                results.pivot_ratio(k, b) = pivot_ratio_.host()(k, from);
-                if (repeats()) results.attempt(k, b) = attempt_.host()(k, from);
-                copy_matrix(covariance_, results.covariance, k, from, b);
-                copy_matrix(weights_, results.weights, k, from, b);
-            }
-        }
-    }
-    void copy_matrix(MirroredArray<cfloat, 4, Executor>& from,
-                     const core::View<cfloat, 4, core::Host>& to, index_t k, index_t from_set,
-                     index_t to_set) {
+    /// Copies entries of dimension `d`, from `first` on, to the part of `to`.
+    template <class T, int Rank>
+    void place(core::MirroredArray<T, Rank, Executor>& from, int d, index_t first,
+               const core::View<T, Rank, core::Host>& to, RangeSpan part) {
         if (to.empty()) return;
-        const auto source = from.host();
-        for (index_t i = 0; i < to.extent[2]; ++i) {
-            for (index_t j = 0; j < to.extent[3]; ++j) {
-                to(k, to_set, i, j) = source(k, from_set, i, j);
-            }
+        core::copy_runs(cpu_, {from.host().slice(d, first, first + part.cells()),
+                               to.slice(d, part.begin, part.end)});
+    }
+    // With training on all cells every piece yields the same results per set, except for info: the
+    // first piece with a nonzero info sets it.
+    void place_info(index_t first, const core::View<int, 2, core::Host>& info, RangeSpan sets) {
+        if (problem_.parameters.training != Training::all || piece_.wanted.begin == 0) {
+            place(info_, 1, first, info, sets);
+            return;
+        }
+        for (index_t k = 0; k < problem_.doppler_bins; ++k) {
+            if (info(k, 0) == 0) info(k, 0) = info_.host()(k, 0);
         }
     }
 
     Executor& executor_;
+    core::Cpu& cpu_;
     Problem problem_;
     AdaptiveWorkspace<Executor> workspace_;
-    std::optional<RangePiece> piece_;
-    MirroredArray<cfloat, 3, Executor> input_{executor_};
+    RangePiece piece_;
+    core::MirroredArray<cfloat, 3, Executor> input_{executor_};
     core::Array<cfloat, 3, Space> doppler_cube_;
-    MirroredArray<cfloat, 3, Executor> output_{executor_};
-    MirroredArray<float, 3, Executor> statistic_{executor_};
-    MirroredArray<int, 2, Executor> info_{executor_};
-    MirroredArray<float, 2, Executor> pivot_ratio_{executor_};
-    MirroredArray<int, 2, Executor> attempt_{executor_};
-    MirroredArray<cfloat, 4, Executor> covariance_{executor_}, weights_{executor_};
+    core::MirroredArray<cfloat, 3, Executor> output_{executor_};
+    core::MirroredArray<float, 3, Executor> statistic_{executor_};
+    core::MirroredArray<int, 2, Executor> info_{executor_};
+    core::MirroredArray<float, 2, Executor> pivot_ratio_{executor_};
+    core::MirroredArray<int, 2, Executor> attempt_{executor_};
+    core::MirroredArray<cfloat, 4, Executor> covariance_{executor_}, weights_{executor_};
 };
 
 /// Processes the whole cube in pieces of at most `cells` range cells. Piece i uses executor i
@@ -250,30 +196,27 @@ void run_in_pieces(std::vector<Executor*> executors, const Problem& problem,
                    const Results<core::Host>& results, index_t cells, core::Timeline* timeline) {
     const bool all = problem.parameters.training == Training::all;
     if (all) executors.resize(1);
-    std::vector<std::unique_ptr<PieceInFlight<Executor>>> pieces;
+    core::Cpu cpu;
+    std::vector<std::unique_ptr<PieceInFlight<Executor>>> slots;
     for (Executor* executor : executors) {
-        pieces.push_back(std::make_unique<PieceInFlight<Executor>>(*executor, problem, steering));
+        slots.push_back(
+            std::make_unique<PieceInFlight<Executor>>(*executor, cpu, problem, steering));
     }
     if (all) {
         for (const RangeSpan span : plan_total_spans(problem, cells)) {
-            pieces[0]->add_to_total(cube, span, timeline);
+            slots[0]->add_to_total(cube, span, timeline);
         }
     }
-    std::size_t next = 0;
-    for (const RangePiece& piece : plan_range_pieces(problem, cells)) {
-        pieces[next]->finish(results);
-        pieces[next]->start(cube, piece, results, timeline);
-        next = (next + 1) % pieces.size();
-    }
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        pieces[(next + i) % pieces.size()]->finish(results);
-    }
+    core::keep_in_flight(
+        slots, plan_range_pieces(problem, cells),
+        [&](auto& slot, const RangePiece& piece) { slot->start(cube, piece, results, timeline); },
+        [&](auto& slot) { slot->finish(results); });
 }
 
-/// Wanted range cells per piece for which `slots` pieces fit in `device_bytes`. Throws
-/// core::InvalidArgument if even the smallest piece does not fit.
+/// Wanted range cells per piece for which `slots` pieces fit in the budget. Throws, as the budget
+/// does, if even the smallest piece does not fit.
 inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>& results,
-                              std::size_t device_bytes, int slots) {
+                              const core::DeviceBudget& budget, int slots) {
     const double cell_bytes = bytes_per_cell(problem, results) * slots;
     const index_t smallest = piece_alignment(problem);
     // The halo of a piece: its windows on both sides, and the blocks they touch.
@@ -282,10 +225,9 @@ inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>&
     const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * index_t(p.guard) + 1)
                                    : p.training_block + 2 * index_t(p.guard);
     const double fixed = 32.0 * problem.doppler_bins * problem.order * problem.order * slots;
-    const double room = (double(device_bytes) - fixed) / cell_bytes - double(around);
-    core::expects(room >= double(smallest), device_bytes,
-                  " bytes of device memory are too few; the smallest piece of this cube requires ",
-                  static_cast<long long>(fixed + cell_bytes * double(smallest + around)));
+    const double room = (double(budget.bytes) - fixed) / cell_bytes - double(around);
+    budget.expects(room >= double(smallest), "the smallest piece of this cube",
+                   static_cast<std::size_t>(fixed + cell_bytes * double(smallest + around)));
     return std::min(static_cast<index_t>(room), problem.shape.range_cells);
 }
 

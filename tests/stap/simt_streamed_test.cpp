@@ -88,26 +88,9 @@ TEST(RangePieces, RefuseTooLittleMemory) {
     const Problem problem = Case{}.problem();
     HostResults results(problem);
     const auto views = results.views(problem);
-    EXPECT_THROW(gpu::cells_of_piece(problem, views, 1000, 2), core::InvalidArgument);
-    EXPECT_EQ(gpu::cells_of_piece(problem, views, std::size_t(1) << 30, 2), 37);
-}
-
-/// An executor that records its calls.
-struct Recorder {
-    using Space = core::Host;
-    std::vector<std::string> calls;
-    void synchronize() { calls.emplace_back("wait"); }
-    void finish() noexcept { calls.emplace_back("finish"); }
-};
-
-TEST(MirroredArrays, WaitForCopiesBeforeTheirMemoryGoes) {
-    Recorder recorder;
-    {
-        gpu::MirroredArray<float, 1, Recorder> array(recorder);
-        array.reshape({5});
-        recorder.calls.clear();
-    }
-    EXPECT_EQ(recorder.calls, (std::vector<std::string>{"finish"}));
+    EXPECT_THROW(gpu::cells_of_piece(problem, views, {1000}, 2), core::InvalidArgument);
+    EXPECT_THROW(gpu::cells_of_piece(problem, views, {1000, false}, 2), core::UnfitDevice);
+    EXPECT_EQ(gpu::cells_of_piece(problem, views, {std::size_t(1) << 30}, 2), 37);
 }
 
 }  // namespace
