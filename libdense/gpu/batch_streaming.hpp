@@ -49,7 +49,7 @@ inline index_t expects_one_batch(std::span<const StreamedBytes> operands) {
 /// allocate.
 inline PiecePlan plan_pieces(std::span<const StreamedBytes> operands,
                              const core::DeviceBudget& budget) {
-    constexpr index_t least_bytes = 4 << 20, most_bytes = 64 << 20;
+    constexpr index_t least_bytes = 4 << 20, most_bytes = 32 << 20;
     constexpr index_t pieces_of_a_batch = 64;
     constexpr index_t lanes = 32;  // rows of interleaved pieces are aligned
     const index_t problems = expects_one_batch(operands);
@@ -102,17 +102,15 @@ class OperandPiece {
 
     OperandPiece(Executor& executor, const StreamedBytes& operand, index_t problems)
         : executor_(executor), operand_(operand), memory_(executor) {
-        ByteBatch<core::Host> whole = operand.host.slice(0, 0, problems);
+        const ByteBatch<core::Host> whole = operand.host.slice(0, 0, problems);
         extent_ = whole.extent;
         stride_ = dense_strides_like(whole);
-        if (whole.empty()) return;
-        is_direct_ = goes_directly(whole);
-        const bool is_staged = (operand.is_read || operand.is_written) && !is_direct_;
-        const core::Extents<1> bytes{whole.size()};
-        if (is_staged) {
-            memory_.reshape(bytes);
+        const bool is_copied = (operand.is_read || operand.is_written) && !whole.empty();
+        is_direct_ = is_copied && goes_directly(whole);
+        if (is_copied && !is_direct_) {
+            memory_.reshape({whole.size()});
         } else {
-            memory_.reshape_device(bytes);
+            memory_.reshape_device({whole.size()});
         }
     }
 

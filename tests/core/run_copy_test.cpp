@@ -88,9 +88,9 @@ TEST(RunCopy, DividesLongRunsAmongThreads) {
 
     // Runs that are no multiple of what a thread takes at a time.
     std::vector<int> rows(900000, -1), expected(900000, -1);
-    for (int row = 0; row < 3; ++row) {
-        for (int i = 0; i < 200003; ++i) {
-            expected[std::size_t(300000 * row + i)] = source[std::size_t(200003 * row + i)];
+    for (std::size_t row = 0; row < 3; ++row) {
+        for (std::size_t i = 0; i < 200003; ++i) {
+            expected[300000 * row + i] = source[200003 * row + i];
         }
     }
     copy_runs(cpu, RunCopy(View<const int, 2>(source.data(), {3, 200003}),

@@ -18,7 +18,7 @@
 namespace aperture::dense {
 
 /// An operand of `for_each_piece`: a batch in host memory, of matrices, vectors or single values,
-/// and the ways it is copied. Made by the functions below.
+/// and which ways it is copied. Made by the functions below.
 template <class T, int Rank>
 struct StreamedOperand {
     static_assert(Rank >= 1 && Rank <= 3);
@@ -131,10 +131,10 @@ void for_each_piece(core::Gpu& gpu, std::size_t device_bytes,
 ///
 /// Operands are batches as in batch.hpp, with any strides; a piece has its operand's layout,
 /// without gaps. All have the same number of problems. An output may be the view of an input.
-/// Gaps between elements are not touched. Host memory that is locked (core::Pages) is copied at the
-/// speed of the bus where a piece is one block of memory or, as in an interleaved batch, blocks of
-/// at least half a KiB; all other passes through locked memory of the library, copied by the host's
-/// threads.
+/// Gaps between elements are not touched. Locked host memory (core::Pages) goes to and from the GPU
+/// directly if a piece is one block of memory or, as in an interleaved batch, blocks of at least
+/// half a KiB at one distance. All other memory passes through locked memory of the library, to and
+/// from which the host's threads copy.
 ///
 /// Waits for the executor's earlier work, and is synchronous. An exception of `function`, or of a
 /// checkpoint of `gpu`, ends the call when what was submitted is done: outputs are then incomplete,

@@ -4,12 +4,15 @@
 
 #include <complex>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "aperture/dense/batch_factor.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
 #include "libdense/gpu/batch_streaming.hpp"
 #include "tests/dense/host_batch.hpp"
 #include "tests/dense/matrix_zoo.hpp"
@@ -29,6 +32,7 @@ struct Slow {
     explicit Slow(bool has_locked_pages = false) : locked(has_locked_pages) {}
 
     bool locked;
+    bool fails = false;
     std::string* log = nullptr;
     char name = 'a';
     std::vector<std::function<void()>> submitted;
@@ -37,6 +41,7 @@ struct Slow {
     void synchronize() {
         if (log != nullptr) *log += std::string("wait-") + name + ' ';
         finish();
+        if (fails) throw core::DeviceError("a fault");
     }
     void finish() noexcept {
         for (const auto& work : submitted) work();
@@ -180,6 +185,23 @@ TEST(Streaming, CopiesLockedMemoryDirectlyWhereItIsBlocks) {
     EXPECT_FALSE(is_direct(Order::problems, 1, 64));  // at two distances
 }
 
+TEST(Streaming, PiecesHaveTheLayoutOfTheirOperandWithoutGaps) {
+    const auto last_strides = [](Order layout) {
+        HostBatch<C> batch(7, 4, 5, layout, 3);
+        core::Extents<3> strides{};
+        std::vector<Slow> executors(1);
+        const auto function = [&](Slow&, const core::View<const C, 3>& piece) {
+            strides = piece.stride;
+        };
+        // The last piece is a single problem.
+        stream(executors, {3, 1}, function, input(batch.view()));
+        return strides;
+    };
+    EXPECT_EQ(last_strides(Order::columns), (core::Extents<3>{20, 5, 1}));
+    EXPECT_EQ(last_strides(Order::rows), (core::Extents<3>{20, 1, 4}));
+    EXPECT_EQ(last_strides(Order::problems), (core::Extents<3>{1, 15, 3}));
+}
+
 TEST(Streaming, EndsWhatWasSubmittedBeforeAnExceptionLeaves) {
     for (const int last : {0, 1, 4}) {
         std::vector<Slow> executors(3, Slow{true});
@@ -198,6 +220,50 @@ TEST(Streaming, EndsWhatWasSubmittedBeforeAnExceptionLeaves) {
         }
         for (const Slow& executor : executors) EXPECT_TRUE(executor.submitted.empty());
     }
+}
+
+TEST(Streaming, EndsWhatWasSubmittedWhenAWaitFails) {
+    std::vector<Slow> executors(3, Slow{true});
+    {
+        std::vector<int> values(12, 7), results(12, 0);
+        int calls = 0;
+        const auto function = [&](Slow& executor, core::View<const int, 1> from,
+                                  core::View<int, 1> to) {
+            executor.submitted.emplace_back([=] { core::copy_runs(core::RunCopy(from, to)); });
+            if (++calls == 4) executors[1].fails = true;
+        };
+        EXPECT_THROW(
+            stream(executors, {1, 3}, function, input(view_of(values)), output(view_of(results))),
+            core::DeviceError);
+        EXPECT_EQ(calls, 4);
+    }
+    for (const Slow& executor : executors) EXPECT_TRUE(executor.submitted.empty());
+}
+
+__global__ void negate_kernel(core::KernelView<const int, 2> from, core::KernelView<int, 2> to) {
+    for (index_t i = threadIdx.x; i < from.extent[1]; i += blockDim.x) {
+        to(blockIdx.x, i) = -from(blockIdx.x, i);
+    }
+}
+
+TEST(Streaming, RunsKernels) {
+    constexpr index_t problems = 17, n = 40;
+    core::Array<int, 2> values({problems, n}), results({problems, n});
+    std::iota(values.begin(), values.end(), 0);
+    core::Simt first, second;
+    const std::array executors{&first, &second};
+    const auto function = [](core::Simt& simt, core::View<const int, 2> from,
+                             core::View<int, 2> to) {
+        core::launch(simt, &negate_kernel,
+                     core::LaunchConfig(dim3(core::blocks_for(from.extent[0], 1)), dim3(32)),
+                     core::kernel_view(from), core::kernel_view(to));
+    };
+    const auto from = input(values.view());
+    const auto to = output(results.view());
+    detail::run_in_pieces<core::Simt>(
+        executors, std::array{detail::bytes_of(from), detail::bytes_of(to)}, {5, 2},
+        detail::piece_function<core::Simt>(function, from, to));
+    for (index_t i = 0; i < problems * n; ++i) EXPECT_EQ(results.data()[i], -i);
 }
 
 StreamedBytes bytes(index_t problems, index_t each) {
@@ -229,7 +295,7 @@ TEST(StreamingPlan, HasManyPiecesOfALargeBatch) {
     const std::array operands{bytes(600000, 18432), bytes(600000, 18432)};
     const PiecePlan plan = detail::plan_pieces(operands, {std::size_t(2) << 30});
     EXPECT_EQ(plan.in_flight, 3);
-    EXPECT_EQ(plan.problems, 1792);
+    EXPECT_EQ(plan.problems, 896);
 }
 
 TEST(StreamingPlan, RefusesWhatDoesNotFitAndWhatIsNotOneBatch) {
