@@ -8,7 +8,6 @@
 //     --benchmark_filter=/75000    fits in 3 GB of host memory
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -167,18 +166,17 @@ void run(benchmark::State& state, const std::string& name, const Case& its) {
 
 void register_all() {
     if (!core::gpu_status().usable) return;
-    const auto add = [](const std::string& kind, core::Pages pages, bool is_interleaved) {
-        for (const index_t problems :
-             smoke ? std::vector<index_t>{200} : std::vector<index_t>{75000, 600000}) {
-            const Case its{problems, pages, is_interleaved};
-            add_measured(
-                "streaming/" + kind + "/" + std::to_string(problems),
-                [its](benchmark::State& state, const std::string& name) { run(state, name, its); });
-        }
+    const auto add = [](const std::string& kind, const Case& its) {
+        add_measured(
+            "streaming/" + kind + "/" + std::to_string(its.problems),
+            [its](benchmark::State& state, const std::string& name) { run(state, name, its); });
     };
-    add("locked", core::Pages::locked, false);
-    add("pageable", core::Pages::pageable, false);
-    add("locked_interleaved", core::Pages::locked, true);
+    const index_t some = smoke ? 200 : 75000;
+    for (const index_t problems : {some, 8 * some}) {
+        add("locked", {problems, core::Pages::locked, false});
+        add("pageable", {problems, core::Pages::pageable, false});
+    }
+    add("locked_interleaved", {some, core::Pages::locked, true});
 }
 
 }  // namespace

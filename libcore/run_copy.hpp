@@ -41,7 +41,8 @@ struct RunCopy {
 
     index_t runs() const;
     index_t bytes() const { return runs() * run_bytes; }
-    /// Whether a device copies it in one operation: a run, or runs at one distance.
+    /// Whether a device copies it in one operation: a run, or runs at one distance, which is below
+    /// 2 GiB.
     bool is_rectangle() const;
 
   private:
