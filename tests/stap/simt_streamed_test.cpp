@@ -60,6 +60,23 @@ INSTANTIATE_TEST_SUITE_P(
                          .detector = Detector::amf,
                          .precision = Precision::automatic}));
 
+TEST(SimtStreamedTraining, KeepsWhatFailedInTheFirstPiece) {
+    const Problem problem =
+        Case{.taps = 1, .range_cells = 150, .training = Training::all}.problem();
+    // Without the cell that alone has a channel, the covariance is singular.
+    core::Array<cfloat, 3> cube(noise_cube(problem).extent());
+    std::fill(cube.begin(), cube.end(), cfloat(0));
+    for (index_t k = 0; k < problem.doppler_bins; ++k) cube(0, k, 0) = cube(1, k, 1) = 1;
+    const auto steering = random_steering(problem);
+    const HostResults whole = run_simt(problem, cube, steering);
+    EXPECT_NE(whole.info(0, 0), 0);
+    core::Simt executor;
+    HostResults pieces(problem);
+    gpu::run_in_pieces<core::Simt>({&executor}, problem, cube, steering, pieces.views(problem), 64,
+                                   nullptr);
+    expect_same_bits(whole, pieces);
+}
+
 TEST(RangePieces, CoverEveryCellOnceAndBringWhatWindowsReach) {
     for (const Training training : {Training::block, Training::sliding, Training::all}) {
         for (const Detector detector : {Detector::none, Detector::cfar}) {
