@@ -31,5 +31,19 @@ TYPED_TEST(Elements, UpdateKalmanFilters) {
     check_kalman<TypeParam, double>();
 }
 
+TYPED_TEST(Elements, AreSharedByTheThreadsOfAGroupOrABlock) {
+    check_team<TypeParam, float, 1>();
+    check_team<TypeParam, float, 2>();
+    check_team<TypeParam, double, 8>();
+    check_team<TypeParam, float, 32>();
+    check_team<TypeParam, double, 64>();
+}
+
+TYPED_TEST(Elements, MayBranch) { check_branches<TypeParam>(); }
+
+TYPED_TEST(Elements, SelectWithoutBranches) { check_select<TypeParam>(); }
+
+TYPED_TEST(Elements, RefuseWrongExtents) { check_refusals<TypeParam>(); }
+
 }  // namespace
 }  // namespace aperture::dense::elements

@@ -17,13 +17,14 @@
 namespace aperture::dense {
 
 /// An element that threads share: in shared memory.
-template <class N, int row_stride, int... extents>
+template <class N, Access access, int row_stride, int... extents>
 struct SharedElement {
     using Number = N;
-    N* data;
+    using Stored = typename detail::StoredType<N, access>::type;
+    Stored* data;
 
     template <class... Index>
-    __device__ __forceinline__ N& operator()(Index... index) const {
+    __device__ __forceinline__ Stored& operator()(Index... index) const {
         static_assert(sizeof...(Index) == sizeof...(extents), "an index for each extent");
         // Row-major, with the stride of padded rows.
         int place = 0;
@@ -150,9 +151,8 @@ struct StagedElements<threads, Operand<access, T, core::Kernel, extents...>> {
         }
     }
     __device__ __forceinline__ auto shared_element(int local) const {
-        using Stored = typename Batch::Stored;
-        return SharedElement<Stored, Tile::row_stride, extents...>{tile +
-                                                                   local * Tile::problem_stride};
+        return SharedElement<T, access, Tile::row_stride, extents...>{
+            tile + local * Tile::problem_stride};
     }
 };
 

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Functors over batches: the measurement update of a million Kalman filters of docs/examples,
+// beside Eigen with a filter in each iteration of a parallel loop; and changes of layout with a
+// functor on the way. "%copy" counts one reading and one writing of what must be.
+#include <benchmark/benchmark.h>
+#include <omp.h>
+
+#include <Eigen/Dense>
+#include <random>
+#include <string>
+
+#include "aperture/core/array.hpp"
+#include "aperture/dense/batch_elements.hpp"
+#include "bench/ceilings.hpp"
+#include "bench/program.hpp"
+#include "docs/examples/kalman_update.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::index_t;
+
+index_t filters() { return smoke ? 1000 : 1'000'000; }
+
+constexpr KalmanUpdate model{{{1, 0, 0.5f, 0, 0}, {0, 1, 0, 0.25f, 0.125f}},
+                             {{0.5f, 0.125f}, {0.125f, 0.25f}}};
+
+/// Filters in their first state; every update makes the covariances smaller, and never negative.
+template <class Layout>
+struct Filters {
+    core::Array<float, 2, core::Host, Layout> x{{filters(), 5}};
+    core::Array<float, 3, core::Host, Layout> p{{filters(), 5, 5}};
+    core::Array<float, 2, core::Host, Layout> z{{filters(), 2}};
+
+    Filters() {
+        std::mt19937 generator(3);
+        std::uniform_real_distribution<float> uniform(-1, 1);
+        for (index_t f = 0; f < filters(); ++f) {
+            for (int i = 0; i < 5; ++i) {
+                x(f, i) = uniform(generator);
+                for (int j = 0; j < 5; ++j) p(f, i, j) = i == j ? 2.0f : 0.25f;
+            }
+            for (int m = 0; m < 2; ++m) z(f, m) = uniform(generator);
+        }
+    }
+};
+
+/// Of a state and a covariance read and written and a measurement read.
+double gigabytes() { return double(filters()) * (2 * 5 + 2 * 25 + 2) * sizeof(float) * 1e-9; }
+
+void report(benchmark::State& state, int threads, double seconds) {
+    state.counters["Mfilters/s"] = double(filters()) * 1e-6 / seconds;
+    state.counters["%copy"] = 100 * gigabytes() / seconds / copy_bandwidth_gbs(threads);
+}
+
+template <class Layout>
+void kalman(benchmark::State& state, const std::string& name) {
+    core::Cpu cpu;
+    Filters<Layout> now;
+    const double best = measure(state, name, [&] {
+        const double begin = omp_get_wtime();
+        dense::for_each_element(cpu, model, dense::in_out<5>(now.x.view()),
+                                dense::in_out<5, 5>(now.p.view()), dense::in<2>(now.z.view()));
+        return omp_get_wtime() - begin;
+    });
+    report(state, cpu.threads(), best);
+}
+
+void eigen_update(float* at_x, float* at_p, const float* at_z) {
+    using Covariance = Eigen::Matrix<float, 5, 5, Eigen::RowMajor>;
+    using Gain = Eigen::Matrix<float, 5, 2>;
+    const Eigen::Map<const Eigen::Matrix<float, 2, 5, Eigen::RowMajor>> h(&model.h[0][0]);
+    const Eigen::Map<const Eigen::Matrix<float, 2, 2, Eigen::RowMajor>> r(&model.r[0][0]);
+    Eigen::Map<Eigen::Vector<float, 5>> x(at_x);
+    Eigen::Map<Covariance> p(at_p);
+    const Eigen::Map<const Eigen::Vector2f> z(at_z);
+    const Gain cross = p * h.transpose();
+    const Eigen::Matrix2f s = h * cross + r;
+    const Gain gain = cross * s.inverse();
+    x += gain * (z - h * x);
+    const Covariance rest = Covariance::Identity() - gain * h;
+    p = (rest * p * rest.transpose() + gain * r * gain.transpose()).eval();
+}
+
+void eigen_kalman(benchmark::State& state, const std::string& name) {
+    const int threads = core::Cpu().threads();
+    Filters<core::Concatenated> now;
+    const double best = measure(state, name, [&] {
+        const double begin = omp_get_wtime();
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (index_t f = 0; f < filters(); ++f) {
+            eigen_update(now.x.data() + 5 * f, now.p.data() + 25 * f, now.z.data() + 2 * f);
+        }
+        return omp_get_wtime() - begin;
+    });
+    report(state, threads, best);
+}
+
+void register_all() {
+    add_measured("kalman/concatenated", kalman<core::Concatenated>);
+    add_measured("kalman/interleaved", kalman<core::Interleaved>);
+    add_measured("kalman/eigen", eigen_kalman);
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    return aperture::bench::run_program(argc, argv, aperture::bench::register_all);
+}
