@@ -246,10 +246,15 @@ void check_select() {
     }
 }
 
+struct Nothing {
+    template <class A, class B>
+    APERTURE_HD void operator()(const A&, const B&) const {}
+};
+
 template <class Call>
 void check_refusals() {
     Placed<float, 2> x({6, 4}, false), y({5, 3}, false);
-    const auto none = [](auto&, auto&) {};
+    const Nothing none;
     EXPECT_THAT([&] { Call::template run<1>(none, in<5>(x.view), in<3>(y.view)); },
                 ::testing::ThrowsMessage<core::InvalidArgument>(
                     "for_each_element: batch 1 is 6 x 1 x 4, must be 6 x 1 x 5"));

@@ -139,10 +139,16 @@ APERTURE_HD T select(bool condition, T yes, T no) {
 }
 
 namespace detail {
+template <class Functor, class Team, class... Elements>
+inline constexpr bool takes_team =
+    requires(const Functor& functor, const Team& team, Elements&... elements) {
+        functor(team, elements...);
+    };
+
 /// Calls a functor with or without the threads that share the element.
 template <class Functor, class Team, class... Elements>
 APERTURE_HD void call_functor(const Functor& functor, const Team& team, Elements&... elements) {
-    if constexpr (requires { functor(team, elements...); }) {
+    if constexpr (takes_team<Functor, Team, Elements...>) {
         functor(team, elements...);
     } else {
         static_assert(Team::threads == 1,
