@@ -122,7 +122,7 @@ class Program {
             return std::nullopt;
         }
         if (result != NVRTC_SUCCESS) {
-            throw DeviceError(text("compiling ", expression, " failed:\n", log()));
+            throw CompileError(expression, log());
         }
         const char* name = nullptr;
         APERTURE_NVRTC_TRY(nvrtcGetLoweredName(handle_, expression.c_str(), &name));

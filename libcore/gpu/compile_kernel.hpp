@@ -5,7 +5,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "aperture/core/error.hpp"
 
 namespace aperture::core {
 
@@ -33,12 +36,23 @@ struct CompiledKernel {
     bool from_cache = false;
 };
 
+/// The compiler refuses a kernel.
+class CompileError : public DeviceError {
+  public:
+    CompileError(const std::string& expression, std::string log)
+        : DeviceError(text("compiling ", expression, " failed:\n", log)), log_(std::move(log)) {}
+    /// The compiler's message.
+    const std::string& log() const { return log_; }
+
+  private:
+    std::string log_;
+};
+
 /// Compiles the kernel named by `expression` ("aperture::dense::solve_kernel<float, 20, 16>") for
 /// `compute_capability` (90 for sm_90) with NVRTC; needs no GPU. Results are cached on disk in
 /// $XDG_CACHE_HOME/aperture or ~/.cache/aperture unless APERTURE_CACHE is "off"; unreadable or
 /// damaged cache files are replaced. Empty if NVRTC is not installed, incomplete or older than the
-/// architecture, or if APERTURE_NVRTC is "off". Throws DeviceError with the compiler's message.
-/// Thread-safe.
+/// architecture, or if APERTURE_NVRTC is "off". Throws CompileError. Thread-safe.
 std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
                                              const std::string& expression, int compute_capability);
 

@@ -73,6 +73,13 @@ struct ElementsShape {
     static constexpr int sum_bytes = threads <= core::warp_size ? 0 : block / 32 * 8;
 };
 
+/// Bytes of an operand's tile, to multiples of 16.
+APERTURE_HD constexpr int element_tile_bytes(int problems, int rows, int columns, int threads,
+                                             int number_bytes) {
+    const int numbers = problems * batch_tile_problem_stride(rows, columns, threads);
+    return (numbers * number_bytes + 15) / 16 * 16;
+}
+
 /// An operand's problems of this block, between global memory and where the functor sees them.
 template <int threads, class Operand_>
 struct StagedElements;
@@ -82,9 +89,8 @@ struct StagedElements<threads, Operand<access, T, core::Kernel, extents...>> {
     using Batch = Operand<access, T, core::Kernel, extents...>;
     using Shape = ElementsShape<threads>;
     using Tile = BatchTile<T, Shape::problems, Batch::rows, Batch::columns, threads>;
-    /// Bytes of the tile, to multiples of 16.
-    static constexpr int bytes =
-        (Tile::problems * Tile::problem_stride * static_cast<int>(sizeof(T)) + 15) / 16 * 16;
+    static constexpr int bytes = element_tile_bytes(Shape::problems, Batch::rows, Batch::columns,
+                                                    threads, static_cast<int>(sizeof(T)));
 
     Batch operand;
     T* tile;
@@ -181,31 +187,45 @@ __device__ __forceinline__ void run_functor(const Functor& functor, index_t firs
     (staged.store(first, valid), ...);
 }
 
-}  // namespace detail
-
-/// Calls the functor for every problem. Block: 128 threads with 128 / threads problems, or the
-/// threads of one problem. Grid: problems by as many on x. Shared: for each operand a BatchTile,
-/// with one thread a problem only of those that are not interleaved; the sums of the block's warps.
-/// Bytes: every `in` once, every `out` once.
-/// Source: Ha et al. 2013, sections III-B (threads and blocks) and III-E.4 (groups).
+/// The body of a kernel on all operands.
 template <int threads, class Functor, class... Operands>
-__global__ void __launch_bounds__(detail::ElementsShape<threads>::block)
-    elements_kernel(index_t problems, Functor functor, Operands... operands) {
-    using Shape = detail::ElementsShape<threads>;
+__device__ __forceinline__ void run_elements(index_t problems, const Functor& functor,
+                                             const Operands&... operands) {
+    using Shape = ElementsShape<threads>;
     unsigned char* next = core::shared<unsigned char>();
     void* const sums = next;
     next += Shape::sum_bytes;
     const index_t first = static_cast<index_t>(blockIdx.x) * Shape::problems;
     const index_t left = problems - first;
     // Each operand takes a tile, whichever is constructed first.
-    detail::run_functor<threads>(functor, first,
-                                 left < Shape::problems ? static_cast<int>(left) : Shape::problems,
-                                 sums, detail::StagedElements<threads, Operands>(operands, next)...);
+    run_functor<threads>(functor, first,
+                         left < Shape::problems ? static_cast<int>(left) : Shape::problems, sums,
+                         StagedElements<threads, Operands>(operands, next)...);
+}
+
+}  // namespace detail
+
+/// Calls the functor for every problem. Block: 128 threads with 128 / threads problems, or the
+/// threads of one problem. Grid: problems by as many on x. Shared: the sums of the block's warps
+/// and a BatchTile for each operand, with one thread a problem only for those that are not
+/// interleaved. Bytes: every `in` and every `out` once.
+/// Source: Ha et al. 2013, sections III-B (threads and blocks) and III-E.4 (groups).
+template <int threads, class Functor, class... Operands>
+__global__ void __launch_bounds__(detail::ElementsShape<threads>::block)
+    elements_kernel(index_t problems, Functor functor, Operands... operands) {
+    detail::run_elements<threads>(problems, functor, operands...);
 }
 
 #if !defined(__CUDACC_RTC__)
 
 namespace detail {
+template <class Executor>
+void expects_shared(const Executor& executor, int bytes) {
+    core::expects(bytes <= executor.shared_memory_per_block(), "for_each_element: a block's elements take ",
+                  bytes, " bytes of shared memory, there are ", executor.shared_memory_per_block(),
+                  "; more threads for an element leave fewer in a block");
+}
+
 template <int threads, class Functor, class Executor, class... Operands>
 void launch_elements(Executor& executor, index_t problems, const Functor& functor,
                      const Operands&... operands) {
@@ -216,6 +236,7 @@ void launch_elements(Executor& executor, index_t problems, const Functor& functo
         (0 + ... + (StagedElements<threads, Operands>::direct(operands)
                         ? 0
                         : StagedElements<threads, Operands>::bytes));
+    expects_shared(executor, shared);
     core::launch(executor, elements_kernel<threads, Functor, Operands...>,
                  core::LaunchConfig{dim3(core::blocks_for(problems, Shape::problems)),
                                     dim3(Shape::block), static_cast<std::size_t>(shared)},
