@@ -9,8 +9,10 @@
 #include <Eigen/Dense>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "aperture/core/array.hpp"
+#include "aperture/dense/batch.hpp"
 #include "aperture/dense/batch_elements.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/program.hpp"
@@ -97,10 +99,48 @@ void eigen_kalman(benchmark::State& state, const std::string& name) {
     report(state, threads, best);
 }
 
+template <class T, class From, class To>
+void layout(benchmark::State& state, const std::string& name, int n) {
+    core::Cpu cpu;
+    const index_t problems = smoke ? 37 : (index_t{128} << 20) / (n * n * index_t{sizeof(T)});
+    core::Array<T, 3, core::Host, From> from({problems, n, n});
+    core::Array<T, 3, core::Host, To> to({problems, n, n});
+    for (index_t i = 0; i < from.size(); ++i) from.data()[i] = static_cast<T>(i % 1001);
+    const double best = measure(state, name, [&] {
+        const double begin = omp_get_wtime();
+        dense::change_layout<T>(cpu, std::as_const(from).view(), to.view());
+        return omp_get_wtime() - begin;
+    });
+    const double copied = 2e-9 * double(from.size()) * sizeof(T);
+    state.counters["GB/s"] = copied / best;
+    state.counters["%copy"] = 100 * copied / best / copy_bandwidth_gbs(cpu.threads());
+    for (index_t p = 0; p < problems; p += 97) {
+        for (int i = 0; i < n; ++i) {
+            if (to(p, i, n - 1) != from(p, i, n - 1)) fail(state, "the result is wrong");
+        }
+    }
+}
+
+template <class T>
+void add_layouts(const std::string& type) {
+    using core::Concatenated, core::Interleaved;
+    for (const int n : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 63, 64}) {
+        const std::string end = type + "/" + std::to_string(n);
+        add_measured("change_layout/to_interleaved/" + end, [n](auto& state, const auto& name) {
+            layout<T, Concatenated, Interleaved>(state, name, n);
+        });
+        add_measured("change_layout/to_concatenated/" + end, [n](auto& state, const auto& name) {
+            layout<T, Interleaved, Concatenated>(state, name, n);
+        });
+    }
+}
+
 void register_all() {
     add_measured("kalman/concatenated", kalman<core::Concatenated>);
     add_measured("kalman/interleaved", kalman<core::Interleaved>);
     add_measured("kalman/eigen", eigen_kalman);
+    add_layouts<float>("f32");
+    add_layouts<double>("f64");
 }
 
 }  // namespace

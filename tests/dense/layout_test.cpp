@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/dense/layout_suite.hpp"
+
+#include "libdense/gpu/change_layout.cuh"
+
+namespace aperture::dense::oracle {
+namespace {
+
+struct OnCpu {
+    template <class T>
+    static void run(MatrixBatch<const T, core::Host> from, MatrixBatch<T, core::Host> to,
+                    const auto& functor) {
+        core::Cpu cpu(2);
+        change_layout<T>(cpu, from, to, functor);
+    }
+};
+struct OnSimt {
+    template <class T>
+    static void run(MatrixBatch<const T, core::Host> from, MatrixBatch<T, core::Host> to,
+                    const auto& functor) {
+        core::Simt simt(core::LaneOrder::random);
+        launch_change_layout<core::Simt, T>(simt, from, to, functor);
+    }
+};
+
+TEST(ChangeLayout, SquaresOnTheWayOnTheCpu) {
+    check_squares<OnCpu, float>();
+    check_squares<OnCpu, double>();
+    check_squares<OnCpu, std::complex<float>>();
+    check_squares<OnCpu, std::complex<double>>();
+}
+
+TEST(ChangeLayout, SquaresOnTheWayOnTheSimtExecutor) {
+    check_squares<OnSimt, float>();
+    check_squares<OnSimt, std::complex<double>>();
+}
+
+/// All entries of a batch have places of their own, within its size.
+template <class Layout>
+void expect_disjoint(const core::Extents<3>& extent, const Padding& padding) {
+    std::vector<int> uses(static_cast<std::size_t>(padding.size));
+    const core::View<int, 3, core::Host, Layout> view(uses.data(), extent, padding.stride);
+    for (core::index_t p = 0; p < extent[0]; ++p) {
+        for (core::index_t i = 0; i < extent[1]; ++i) {
+            for (core::index_t j = 0; j < extent[2]; ++j) ++view.data[p * padding.stride[0] +
+                                                                      i * padding.stride[1] +
+                                                                      j * padding.stride[2]];
+        }
+    }
+    EXPECT_EQ(std::count(uses.begin(), uses.end(), 1), extent[0] * extent[1] * extent[2]);
+}
+
+TEST(Padding, CostsAtMostATenth) {
+    for (const core::index_t problems : {1, 31, 320, 1000, 4096}) {
+        for (const core::index_t n : {1, 2, 3, 5, 7, 8, 11}) {
+            const core::Extents<3> extent{problems, n, n};
+            const Padding apart = padded<float, core::Interleaved>(extent);
+            const Padding after = padded<double, core::Concatenated>(extent);
+            expect_disjoint<core::Interleaved>(extent, apart);
+            expect_disjoint<core::Concatenated>(extent, after);
+            EXPECT_LE(10 * apart.size, 11 * problems * n * n);
+            EXPECT_LE(10 * after.size, 11 * problems * n * n);
+        }
+    }
+}
+
+TEST(Padding, AlignsMatricesWhereThatIsCheap) {
+    const auto stride = [](core::index_t n) {
+        return padded<float, core::Concatenated>({10, 1, n}).stride[0];
+    };
+    EXPECT_EQ(stride(5), 5);      // 8 would cost 60 %
+    EXPECT_EQ(stride(39), 40);    // of 16 bytes
+    EXPECT_EQ(stride(31), 32);    // of 128 bytes
+    EXPECT_EQ(stride(1001), 1024);
+}
+
+TEST(Padding, AlignsEntriesAwayFromPages) {
+    const auto stride = [](core::index_t problems) {
+        return padded<float, core::Interleaved>({problems, 5, 5}).stride[2];
+    };
+    EXPECT_EQ(stride(10), 10);
+    EXPECT_EQ(stride(1000), 1056);  // 1024 is a page
+    EXPECT_EQ(stride(1000000), 1000000 + 0);
+    EXPECT_EQ(stride(1 << 20), (1 << 20) + 32);
+    EXPECT_EQ(stride(3000), 3008);
+}
+
+}  // namespace
+}  // namespace aperture::dense::oracle
