@@ -21,7 +21,8 @@ function(aperture_library name)
         PUBLIC ${arg_LINK}
         PRIVATE $<BUILD_INTERFACE:aperture_options> ${arg_PRIVATE_LINK})
     install(TARGETS ${target} EXPORT aperture_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+    install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+            PATTERN "*.hpp" PATTERN "*.cuh")
 endfunction()
 
 # aperture_program(NAME SOURCES ... LINK ...): an installed program in build/PRESET/bin.
