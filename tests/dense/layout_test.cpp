@@ -36,6 +36,32 @@ TEST(ChangeLayout, SquaresOnTheWayOnTheSimtExecutor) {
     check_squares<OnSimt, std::complex<double>>();
 }
 
+// Large enough for stores past the caches, at addresses of every kind.
+TEST(ChangeLayout, OfLargeBatches) {
+    constexpr core::index_t problems = 30011;
+    HostBatch<float> from(problems, 1, 37, Order::columns);
+    HostBatch<float> to(problems, 1, 37, Order::problems, 1);
+    HostBatch<float> back(problems, 1, 37, Order::columns, 2);
+    for (core::index_t p = 0; p < problems; ++p) {
+        for (int j = 0; j < 37; ++j) from.view()(p, 0, j) = static_cast<float>(37 * p + j);
+    }
+    core::Cpu cpu(2);
+    change_layout<float>(cpu, std::as_const(from).view(), to.view());
+    change_layout<float>(cpu, std::as_const(to).view(), back.view());
+    to.expect_gaps_untouched();
+    back.expect_gaps_untouched();
+    core::index_t wrong = 0;
+    for (core::index_t p = 0; p < problems; ++p) {
+        for (int j = 0; j < 37; ++j) {
+            wrong += to.view()(p, 0, j) == from.view()(p, 0, j) &&
+                    back.view()(p, 0, j) == from.view()(p, 0, j)
+                ? 0
+                : 1;
+        }
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
 /// All entries of a batch have places of their own, within its size.
 template <class Layout>
 void expect_disjoint(const core::Extents<3>& extent, const Padding& padding) {
