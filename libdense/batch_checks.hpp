@@ -5,6 +5,7 @@
 #include "aperture/core/error.hpp"
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
+#include "aperture/dense/batch_spectral.hpp"
 
 /// What the batched functions refuse, on any executor, and how a batch lies in memory.
 namespace aperture::dense {
@@ -98,6 +99,12 @@ class Checks {
         core::expects(m <= max_rows && n <= max_order, function_, ": ", name, " is ", m, " x ", n,
                       "; the limit is ", max_rows, " x ", max_order);
         matrices(name, batch, problems, m, n);
+    }
+    /// At most max_spectral_order columns.
+    template <class T, class Space>
+    void spectral(const char* name, const MatrixBatch<T, Space>& batch) const {
+        core::expects(batch.extent[2] <= max_spectral_order, function_, ": ", name, " has ",
+                      batch.extent[2], " columns; the limit is ", max_spectral_order);
     }
 
   private:
@@ -196,6 +203,32 @@ void expects_least_squares(const MatrixBatch<const T, Space>& a,
     checks.tall("a", a);
     checks.matrices("b", b, a.extent[0], b.extent[1], a.extent[1]);
     checks.matrices("x", x, a.extent[0], b.extent[1], a.extent[2]);
+    checks.entries("info", info, a.extent[0]);
+}
+
+template <class T, class Space>
+void expects_eigen(const MatrixBatch<const T, Space>& a, const VectorBatch<Real<T>, Space>& values,
+                   const MatrixBatch<T, Space>& vectors, const core::View<int, 1, Space>& info) {
+    const Checks checks("eigen_hermitian");
+    checks.square("a", a);
+    checks.spectral("a", a);
+    checks.vectors("values", values, a.extent[0], a.extent[2]);
+    if (vectors.extent != core::Extents<3>{}) {
+        checks.matrices("vectors", vectors, a.extent[0], a.extent[1], a.extent[2]);
+    }
+    checks.entries("info", info, a.extent[0]);
+}
+
+template <class T, class Space>
+void expects_svd(const MatrixBatch<const T, Space>& a, const MatrixBatch<T, Space>& u,
+                 const VectorBatch<Real<T>, Space>& values, const MatrixBatch<T, Space>& v,
+                 const core::View<int, 1, Space>& info) {
+    const Checks checks("svd");
+    checks.tall("a", a);
+    checks.spectral("a", a);
+    checks.matrices("u", u, a.extent[0], a.extent[1], a.extent[2]);
+    checks.vectors("values", values, a.extent[0], a.extent[2]);
+    checks.matrices("v", v, a.extent[0], a.extent[2], a.extent[2]);
     checks.entries("info", info, a.extent[0]);
 }
 
