@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libdense/gpu/jacobi.cuh"
+
+namespace aperture::dense {
+
+/// Operands of `svd_by_jacobi`.
+template <class T>
+struct SvdArguments {
+    KernelView<const T, 3> a;
+    KernelView<T, 3> u;
+    KernelView<RealOf<T>, 2> values;
+    KernelView<T, 3> v;
+    KernelView<int, 1> info;
+};
+
+namespace detail {
+
+/// Below this, relative to the largest entry, a column is as good as zero.
+template <class R>
+inline constexpr R least_length = roundoff<R>* roundoff<R>;
+
+/// The rotation that makes two columns of m rows orthogonal.
+template <class T>
+__device__ __forceinline__ JacobiRotation<T> orthogonal_rotation(int m, PairSums<T> sums) {
+    using R = RealOf<T>;
+    const JacobiRotation<T> none{T(R(0)), R(1), R(0)};
+    constexpr R least = least_length<R> * least_length<R>;
+    if (!(sums.pp > least && sums.qq > least)) return none;
+    const R of_p = sqrt(sums.pp);
+    const R of_q = sqrt(sums.qq);
+    // Of columns of geometric mean length one, so that no square vanishes.
+    const T qp = sums.qp * (R(1) / of_p) * (R(1) / of_q);
+    const R norm = core::norm(qp);
+    if (!(norm > R(4) * static_cast<R>(m) * roundoff<R> * roundoff<R>)) return none;
+    return jacobi_rotation(of_q / of_p - of_p / of_q, qp, sqrt(norm));
+}
+
+/// Replaces columns of U that are as good as zero, the last ones in its order, by ones that
+/// complete the others to an orthonormal basis: the unit vector that the others reach least, twice
+/// made orthogonal to them.
+template <class T>
+__device__ __forceinline__ void complete_columns(const JacobiTeam& team, int m, int n, int row,
+                                                 const JacobiMemory<T>& memory) {
+    using R = RealOf<T>;
+    APERTURE_NO_UNROLL
+    for (int k = 0; k < n; ++k) {
+        const int column = memory.order[k];
+        const bool missing = !(memory.values[column] > least_length<R>);
+        if (!team.any_beside(missing)) continue;
+        T* const u = memory.a;
+        const auto for_each_own = [&](int count, const auto& visit) {
+            APERTURE_NO_UNROLL
+            for (int i = team.rank(); i < (missing ? count : 0); i += team.lanes()) visit(i);
+            team.sync();
+        };
+        for_each_own(m, [&](int i) {
+            R reached = R(0);
+            for (int j = 0; j < k; ++j) {
+                reached = core::add_norm(reached, u[i * row + memory.order[j]]);
+            }
+            memory.sums[i].pp = reached;
+        });
+        int least = 0;
+        for (int i = 1; i < m; ++i) {
+            if (memory.sums[i].pp < memory.sums[least].pp) least = i;
+        }
+        for_each_own(m, [&](int i) { u[i * row + column] = T(R(i == least ? 1 : 0)); });
+        APERTURE_NO_UNROLL
+        for (int pass = 0; pass < 2; ++pass) {
+            for_each_own(k, [&](int j) {
+                T sum = T(R(0));
+                for (int i = 0; i < m; ++i) {
+                    sum = core::multiply_add_conj(sum, u[i * row + column],
+                                                  u[i * row + memory.order[j]]);
+                }
+                memory.sums[j].qp = sum;
+            });
+            for_each_own(m, [&](int i) {
+                T entry = u[i * row + column];
+                for (int j = 0; j < k; ++j) {
+                    entry = core::multiply_add(entry, -memory.sums[j].qp,
+                                               u[i * row + memory.order[j]]);
+                }
+                u[i * row + column] = entry;
+            });
+        }
+        R length = R(0);
+        for (int i = 0; i < m; ++i) length = core::add_norm(length, u[i * row + column]);
+        team.sync();
+        for_each_own(m, [&](int i) { u[i * row + column] *= R(1) / sqrt(length); });
+    }
+}
+
+}  // namespace detail
+
+/// Singular values and vectors by one-sided Jacobi rotations (Hestenes 1958) of the disjoint pairs
+/// of a round at once.
+///
+/// Team: a problem. Thread: some rows of A and V of one pair of columns. Three barriers a round.
+/// Grid: any number of blocks on x. Shared, for each team: JacobiPlace::shared_bytes. Bytes per
+/// problem: sizeof(T) (2 m n + n^2). Flops per sweep (times 4 if complex): 6 m n^2 + 3 n^3.
+template <class T>
+__global__ void __launch_bounds__(most_jacobi_threads, 2)
+    svd_by_jacobi(SvdArguments<T> p, JacobiPlace<T> place) {
+    using R = RealOf<T>;
+    const JacobiShape shape = place.shape;
+    const int m = shape.m;
+    const int n = shape.n;
+    const int row = shape.row_stride();
+    const JacobiTeam team(shape);
+    const JacobiMemory<T> memory = place.memory(team);
+    T* const a = memory.a;
+    T* const v = a + m * row;
+    const index_t teams = core::block_threads() / team.lanes();
+    APERTURE_NO_UNROLL
+    for (index_t first = blockIdx.x * teams; first < p.a.extent[0]; first += gridDim.x * teams) {
+        const index_t problem = first + team.number();
+        const bool exists = problem < p.a.extent[0];
+        team.sync();
+        R largest = R(0);
+        team.for_each_entry(m, shape.players(), p.a, [&](int i, int j) {
+            const T entry = exists && j < n ? p.a(problem, i, j) : T(R(0));
+            a[i * row + j] = entry;
+            largest = core::Maximum()(largest, size_or_infinity(entry));
+        });
+        team.for_each_entry(n, shape.players(), p.a,
+                            [&](int i, int j) { v[i * row + j] = T(R(i == j ? 1 : 0)); });
+        const JacobiScale scale(team, memory, largest);
+        team.for_each_entry(m, shape.players(), p.a, [&](int i, int j) {
+            a[i * row + j] = scale.scaled(a[i * row + j]);
+        });
+        team.sync();
+        const bool unfinished = jacobi_sweeps(team, shape, memory, [&](int round) {
+            const JacobiPair at(round, team.pair(), shape.rounds());
+            PairSums<T> sums{T(R(0)), R(0), R(0)};
+            team.for_each_row(m, [&](int i) {
+                const T x = a[i * row + at.p];
+                const T y = a[i * row + at.q];
+                sums.pp = core::add_norm(sums.pp, x);
+                sums.qq = core::add_norm(sums.qq, y);
+                sums.qp = core::multiply_add_conj(sums.qp, x, y);
+            });
+            memory.sums[team.rank()] = sums;
+            team.sync();
+            bool rotated = false;
+            if (team.rank() < team.pairs()) {
+                APERTURE_NO_UNROLL
+                for (int s = 1; s < team.row_step(); ++s) {
+                    const PairSums<T> other = memory.sums[s * team.pairs() + team.rank()];
+                    sums.pp += other.pp;
+                    sums.qq += other.qq;
+                    sums.qp += other.qp;
+                }
+                const JacobiRotation<T> own = detail::orthogonal_rotation(m, sums);
+                memory.rotations[team.rank()] = own;
+                rotated = own.tangent != R(0);
+            }
+            team.sync();
+            const JacobiRotation<T> rotation = memory.rotations[team.pair()];
+            if (rotation.tangent != R(0)) {
+                team.for_each_row(m + n, [&](int i) {
+                    rotation.turn(a[i * row + at.p], a[i * row + at.q]);
+                });
+            }
+            team.sync();
+            return rotated;
+        });
+        const bool failed = scale.failed || unfinished;
+        if (team.rank() < n) {
+            R sum = R(0);
+            for (int i = 0; i < m; ++i) sum = core::add_norm(sum, a[i * row + team.rank()]);
+            memory.values[team.rank()] = sqrt(sum);
+        }
+        sort_values(team, n, false, memory);
+        team.for_each_entry(m, n, p.a, [&](int i, int j) {
+            const R length = memory.values[j];
+            a[i * row + j] *= length > detail::least_length<R> ? R(1) / length : R(0);
+        });
+        team.sync();
+        detail::complete_columns(team, m, n, row, memory);
+        if (!exists) continue;
+        if (team.rank() == 0) p.info(problem) = failed ? 1 : 0;
+        if (team.rank() < n) {
+            const R value = memory.values[memory.order[team.rank()]];
+            p.values(problem, team.rank()) = failed ? R(0) : ldexp(value, scale.exponent);
+        }
+        team.for_each_entry(m, n, p.u, [&](int i, int j) {
+            p.u(problem, i, j) = failed ? T(R(0)) : a[i * row + memory.order[j]];
+        });
+        team.for_each_entry(n, n, p.v, [&](int i, int j) {
+            p.v(problem, i, j) = failed ? T(R(0)) : v[i * row + memory.order[j]];
+        });
+    }
+}
+
+}  // namespace aperture::dense
