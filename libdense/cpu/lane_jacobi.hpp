@@ -27,13 +27,27 @@ template <class M>
     return bits != 0;
 }
 
-/// The unitary matrix [[c, conj(s)], [-s, c]] that makes a pair of columns orthogonal.
+/// The unitary matrix [[c, conj(s)], [-s, c]] that makes [[pp, conj(qp)], [qp, qq]] diagonal, of
+/// the smaller angle; in lanes that are not wanted, the identity. (Golub & Van Loan 2013, alg.
+/// 8.5.1, without the division by qp.)
 template <Scalar T>
 struct Rotation {
-    core::Pack<Real<T>> tangent;
     core::Pack<Real<T>> c;
     Element<T> s;
+    core::Pack<Real<T>> step;  ///< pp decreases and qq increases by it
 
+    /// Of difference = qq - pp and norm = |qp|^2.
+    Rotation(Mask<Real<T>> wanted, core::Pack<Real<T>> difference, const Element<T>& qp,
+             core::Pack<Real<T>> norm) {
+        using R = Real<T>;
+        const core::Pack<R> root = square_root<R>(difference * difference + R{4} * norm);
+        core::Pack<R> factor = R{2} / (absolute(difference) + root);
+        factor = difference < R{0} ? -factor : factor;
+        factor = wanted ? factor : core::Pack<R>{};
+        step = norm * factor;
+        c = R{1} / square_root<R>(R{1} + step * factor);
+        s = scaled(qp, factor * c);
+    }
     /// (x, y) := (c x - s y, conj(s) x + c y)
     [[gnu::always_inline]] void turn(Element<T>& x, Element<T>& y) const {
         Element<T> next = scaled(x, c);
@@ -43,27 +57,6 @@ struct Rotation {
         x = next;
     }
 };
-
-/// The rotation that makes [[pp, conj(qp)], [qp, qq]] diagonal, of difference = qq - pp and `size`
-/// = |qp| > 0. Lanes that `wanted` leaves out get the identity.
-template <Scalar T>
-Rotation<T> rotation_of(Mask<Real<T>> wanted, core::Pack<Real<T>> difference, const Element<T>& qp,
-                        core::Pack<Real<T>> size) {
-    using R = Real<T>;
-    // Squares of larger cotangents could overflow, and nothing would be left of the one.
-    constexpr R large = R(1ull << 32);
-    const core::Pack<R> one = core::broadcast(R{1});
-    size = wanted ? size : one;
-    const core::Pack<R> cotangent = difference / (R{2} * size);
-    const core::Pack<R> its_size = absolute(cotangent);
-    const core::Pack<R> bounded = its_size < large ? its_size : core::broadcast(large);
-    const core::Pack<R> root = square_root<R>(one + bounded * bounded);
-    core::Pack<R> tangent = one / (its_size + (its_size < large ? root : its_size));
-    tangent = cotangent < R{0} ? -tangent : tangent;
-    tangent = wanted ? tangent : core::Pack<R>{};
-    const core::Pack<R> c = one / square_root<R>(one + tangent * tangent);
-    return {tangent, c, scaled(qp, tangent * c / size)};
-}
 
 /// Brings the largest entry of every lane into [1, 2) by a power of two, and returns its inverse.
 /// Lanes with entries that are not finite become zero, and are in `bad`.
@@ -119,10 +112,10 @@ void rotate_columns(int rows, const Rotation<T>& rotation, const Matrix<T>& p, c
     }
 }
 
-/// A := J^H A J in the lower triangle of a Hermitian A, J the rotation of columns p < q.
+/// A := J^H A J in the lower triangle of a Hermitian A, J the rotation of columns p < q, but for
+/// the element (q, p).
 template <Scalar T>
-void rotate_hermitian(int n, int p, int q, const Rotation<T>& rotation, Element<T> qp,
-                      core::Pack<Real<T>> size, const Matrix<T>& a) {
+void rotate_hermitian(int n, int p, int q, const Rotation<T>& rotation, const Matrix<T>& a) {
     Rotation<T> of_rows = rotation;
     of_rows.s = conjugate(rotation.s);
     rotate_columns(p, of_rows, a.from(p, 0).transposed(), a.from(q, 0).transposed());
@@ -134,10 +127,8 @@ void rotate_hermitian(int n, int p, int q, const Rotation<T>& rotation, Element<
         a.store(q, i, conjugate(y));
     }
     rotate_columns(n - q - 1, rotation, a.from(q + 1, p), a.from(q + 1, q));
-    const core::Pack<Real<T>> step = rotation.tangent * size;
-    a.store(p, p, real_element<T>(a.load(p, p).re - step));
-    a.store(q, q, real_element<T>(a.load(q, q).re + step));
-    a.store(q, p, select(rotation.tangent == Real<T>{0}, qp, Element<T>{}));
+    a.store(p, p, real_element<T>(a.load(p, p).re - rotation.step));
+    a.store(q, q, real_element<T>(a.load(q, q).re + rotation.step));
 }
 
 /// Calls rotate(p, q), which returns the lanes it rotated, in sweeps. Returns the lanes that
@@ -164,10 +155,9 @@ Mask<Real<T>> diagonalise(int n, const Matrix<T>& a, const Matrix<T>* v) {
         const core::Pack<R> norm = square(qp);
         const Mask<R> wanted = norm > roundoff<R> * roundoff<R>;
         if (any(wanted)) {
-            const core::Pack<R> size = square_root<R>(norm);
-            const Rotation<T> rotation =
-                rotation_of<T>(wanted, a.load(q, q).re - a.load(p, p).re, qp, size);
-            rotate_hermitian(n, p, q, rotation, qp, size, a);
+            const Rotation<T> rotation(wanted, a.load(q, q).re - a.load(p, p).re, qp, norm);
+            rotate_hermitian(n, p, q, rotation, a);
+            a.store(q, p, select(wanted, Element<T>{}, qp));
             if (v != nullptr) rotate_columns(n, rotation, v->from(0, p), v->from(0, q));
         }
         return wanted;
@@ -200,13 +190,14 @@ Mask<Real<T>> make_orthogonal(int m, int n, const Matrix<T>& a, const Matrix<T>&
         const core::Pack<R> one = core::broadcast(R{1});
         const core::Pack<R> of_p = square_root<R>(long_enough ? pp : one);
         const core::Pack<R> of_q = square_root<R>(long_enough ? qq : one);
+        const core::Pack<R> by_p = R{1} / of_p;
+        const core::Pack<R> by_q = R{1} / of_q;
         // Of columns of geometric mean length one, so that no square vanishes.
-        qp = scaled(scaled(qp, R{1} / of_p), R{1} / of_q);
+        qp = scaled(scaled(qp, by_p), by_q);
         const core::Pack<R> norm = square(qp);
         const Mask<R> wanted = long_enough & (norm > tolerance);
         if (any(wanted)) {
-            const Rotation<T> rotation =
-                rotation_of<T>(wanted, of_q / of_p - of_p / of_q, qp, square_root<R>(norm));
+            const Rotation<T> rotation(wanted, of_q * by_p - of_p * by_q, qp, norm);
             rotate_columns(m, rotation, a.from(0, p), a.from(0, q));
             rotate_columns(n, rotation, v.from(0, p), v.from(0, q));
         }

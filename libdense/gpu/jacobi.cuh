@@ -14,7 +14,7 @@ namespace aperture::dense {
 template <class R>
 inline constexpr R roundoff = R(1) / R(1ull << (sizeof(R) == sizeof(float) ? 24 : 53));
 
-inline constexpr int most_jacobi_threads = 256;
+inline constexpr int most_jacobi_threads = 512;
 
 /// The problems of a kernel: m rows of A, n columns, `lanes` threads for each.
 struct JacobiShape {
@@ -51,7 +51,7 @@ template <class T>
 struct JacobiRotation {
     T s;
     RealOf<T> c;
-    RealOf<T> tangent;  ///< zero: the identity
+    RealOf<T> step;  ///< pp decreases and qq increases by it; zero: the identity
 
     /// (x, y) := (c x - s y, conj(s) x + c y)
     __device__ __forceinline__ void turn(T& x, T& y) const {
@@ -60,24 +60,26 @@ struct JacobiRotation {
         x = next;
     }
     __device__ __forceinline__ JacobiRotation conjugated() const {
-        return {core::conj(s), c, tangent};
+        return {core::conj(s), c, step};
+    }
+    __device__ __forceinline__ bool is_identity() const { return step == RealOf<T>(0); }
+    __device__ __forceinline__ static JacobiRotation identity() {
+        return {T(RealOf<T>(0)), RealOf<T>(1), RealOf<T>(0)};
     }
 };
 
-/// The rotation that makes [[pp, conj(qp)], [qp, qq]] diagonal, of difference = qq - pp and `size`
-/// = |qp| > 0.
+/// The rotation, of the smaller angle, that makes [[pp, conj(qp)], [qp, qq]] diagonal, of
+/// difference = qq - pp and norm = |qp|^2 > 0. (Golub & Van Loan 2013, alg. 8.5.1, without the
+/// division by qp.)
 template <class T>
 __device__ __forceinline__ JacobiRotation<T> jacobi_rotation(RealOf<T> difference, T qp,
-                                                             RealOf<T> size) {
+                                                             RealOf<T> norm) {
     using R = RealOf<T>;
-    // Squares of larger cotangents could overflow, and nothing would be left of the one.
-    constexpr R large = R(1ull << 32);
-    const R cotangent = difference / (R(2) * size);
-    const R its_size = magnitude(cotangent);
-    const R root = its_size < large ? sqrt(R(1) + its_size * its_size) : its_size;
-    const R tangent = (cotangent < R(0) ? R(-1) : R(1)) / (its_size + root);
-    const R c = R(1) / sqrt(R(1) + tangent * tangent);
-    return {qp * (tangent * c / size), c, tangent};
+    const R root = sqrt(difference * difference + R(4) * norm);
+    const R factor = (difference < R(0) ? R(-2) : R(2)) / (magnitude(difference) + root);
+    const R step = norm * factor;
+    const R c = R(1) / sqrt(R(1) + step * factor);
+    return {qp * (factor * c), c, step};
 }
 
 /// Sums over two columns.

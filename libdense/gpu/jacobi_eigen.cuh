@@ -43,13 +43,14 @@ __device__ __forceinline__ JacobiRotation<T> rotate_own_block(const LowerTriangl
     using R = RealOf<T>;
     const T qp = a.load(at.q, at.p);
     const R norm = core::norm(qp);
-    if (!(norm > roundoff<R> * roundoff<R>)) return {T(R(0)), R(1), R(0)};
+    if (!(norm > roundoff<R> * roundoff<R>)) {
+        return JacobiRotation<T>::identity();
+    }
     const R pp = core::real_part(a.at(at.p, at.p));
     const R qq = core::real_part(a.at(at.q, at.q));
-    const R size = sqrt(norm);
-    const JacobiRotation<T> rotation = jacobi_rotation(qq - pp, qp, size);
-    a.at(at.p, at.p) = T(pp - rotation.tangent * size);
-    a.at(at.q, at.q) = T(qq + rotation.tangent * size);
+    const JacobiRotation<T> rotation = jacobi_rotation(qq - pp, qp, norm);
+    a.at(at.p, at.p) = T(pp - rotation.step);
+    a.at(at.q, at.q) = T(qq + rotation.step);
     a.store(at.q, at.p, T(R(0)));
     return rotation;
 }
@@ -84,7 +85,7 @@ __device__ __forceinline__ void rotate_block(const LowerTriangle<T>& a, JacobiPa
 /// team: JacobiPlace::shared_bytes. Bytes per problem: sizeof(T) n^2 twice. Flops per sweep (times
 /// 4 if complex): 6 n^3.
 template <class T>
-__global__ void __launch_bounds__(most_jacobi_threads, 2)
+__global__ void __launch_bounds__(most_jacobi_threads, 1)
     eigen_by_jacobi(EigenArguments<T> p, JacobiPlace<T> place) {
     using R = RealOf<T>;
     const JacobiShape shape = place.shape;
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(most_jacobi_threads, 2)
                 const JacobiRotation<T> own = detail::rotate_own_block(
                     a, JacobiPair(round, team.rank(), shape.rounds()));
                 memory.rotations[team.rank()] = own;
-                rotated = own.tangent != R(0);
+                rotated = !own.is_identity();
             }
             team.sync();
             const JacobiPair columns(round, team.pair(), shape.rounds());
@@ -136,11 +137,11 @@ __global__ void __launch_bounds__(most_jacobi_threads, 2)
                 const int other = team.pair() + distance;
                 const int pair = other < team.pairs() ? other : other - team.pairs();
                 const JacobiRotation<T> left = memory.rotations[pair];
-                if (left.tangent == R(0) && right.tangent == R(0)) return;
+                if (left.is_identity() && right.is_identity()) return;
                 detail::rotate_block(a, JacobiPair(round, pair, shape.rounds()), columns, left,
                                      right);
             });
-            if (right.tangent != R(0)) {
+            if (!right.is_identity()) {
                 team.for_each_row(wants_vectors ? n : 0, [&](int i) {
                     right.turn(v.at(i, columns.p), v.at(i, columns.q));
                 });

@@ -26,16 +26,21 @@ inline constexpr R least_length = roundoff<R>* roundoff<R>;
 template <class T>
 __device__ __forceinline__ JacobiRotation<T> orthogonal_rotation(int m, PairSums<T> sums) {
     using R = RealOf<T>;
-    const JacobiRotation<T> none{T(R(0)), R(1), R(0)};
     constexpr R least = least_length<R> * least_length<R>;
-    if (!(sums.pp > least && sums.qq > least)) return none;
+    if (!(sums.pp > least && sums.qq > least)) {
+        return JacobiRotation<T>::identity();
+    }
     const R of_p = sqrt(sums.pp);
     const R of_q = sqrt(sums.qq);
+    const R by_p = R(1) / of_p;
+    const R by_q = R(1) / of_q;
     // Of columns of geometric mean length one, so that no square vanishes.
-    const T qp = sums.qp * (R(1) / of_p) * (R(1) / of_q);
+    const T qp = sums.qp * by_p * by_q;
     const R norm = core::norm(qp);
-    if (!(norm > R(4) * static_cast<R>(m) * roundoff<R> * roundoff<R>)) return none;
-    return jacobi_rotation(of_q / of_p - of_p / of_q, qp, sqrt(norm));
+    if (!(norm > R(4) * static_cast<R>(m) * roundoff<R> * roundoff<R>)) {
+        return JacobiRotation<T>::identity();
+    }
+    return jacobi_rotation(of_q * by_p - of_p * by_q, qp, norm);
 }
 
 /// Replaces columns of U that are as good as zero, the last ones in its order, by ones that
@@ -103,7 +108,7 @@ __device__ __forceinline__ void complete_columns(const JacobiTeam& team, int m, 
 /// Grid: any number of blocks on x. Shared, for each team: JacobiPlace::shared_bytes. Bytes per
 /// problem: sizeof(T) (2 m n + n^2). Flops per sweep (times 4 if complex): 6 m n^2 + 3 n^3.
 template <class T>
-__global__ void __launch_bounds__(most_jacobi_threads, 2)
+__global__ void __launch_bounds__(most_jacobi_threads, 1)
     svd_by_jacobi(SvdArguments<T> p, JacobiPlace<T> place) {
     using R = RealOf<T>;
     const JacobiShape shape = place.shape;
@@ -156,11 +161,11 @@ __global__ void __launch_bounds__(most_jacobi_threads, 2)
                 }
                 const JacobiRotation<T> own = detail::orthogonal_rotation(m, sums);
                 memory.rotations[team.rank()] = own;
-                rotated = own.tangent != R(0);
+                rotated = !own.is_identity();
             }
             team.sync();
             const JacobiRotation<T> rotation = memory.rotations[team.pair()];
-            if (rotation.tangent != R(0)) {
+            if (!rotation.is_identity()) {
                 team.for_each_row(m + n, [&](int i) {
                     rotation.turn(a[i * row + at.p], a[i * row + at.q]);
                 });

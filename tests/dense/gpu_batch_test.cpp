@@ -7,6 +7,7 @@
 #include "tests/dense/blas_suite.hpp"
 #include "tests/dense/factor_suite.hpp"
 #include "tests/dense/orthogonal_suite.hpp"
+#include "tests/dense/spectral_suite.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/usable_gpu.hpp"
 
@@ -48,5 +49,6 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, BatchSuite, AllCombinations<GpuRunner>);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, BlasSuite, AllCombinations<GpuRunner>);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, FactorSuite, AllCombinations<GpuRunner>);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, OrthogonalSuite, AllCombinations<GpuRunner>);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, SpectralSuite, AllCombinations<GpuRunner>);
 
 }  // namespace aperture::dense::oracle
