@@ -18,6 +18,7 @@
 #include "aperture/dense/batch_mapping.hpp"
 #include "aperture/dense/batch_model.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
+#include "aperture/dense/batch_spectral.hpp"
 #include "bench/gpu_ceilings.hpp"
 #include "bench/program.hpp"
 #include "bench/vendor_batches.hpp"
@@ -111,6 +112,10 @@ struct Operands {
     core::View<const T, 3, Device> in_a() const { return a.view(); }
     core::View<const T, 3, Device> in_b() const { return b.view(); }
     core::View<const T, 2, Device> in_x() const { return x.view(); }
+    /// The memory of y.
+    core::View<dense::Real<T>, 2, Device> reals() {
+        return {reinterpret_cast<dense::Real<T>*>(y.data()), {problems, n}};
+    }
 };
 
 /// Pointers to every matrix of a batch, for the vendor's functions.
@@ -253,6 +258,17 @@ void add_order(index_t n) {
     add_mappings("qr", work(BatchOperation::qr), [](Operands<T>& on) {
         dense::factor_qr<T>(on.gpu, on.in_a(), on.c.view(), on.y.view());
     });
+    // How many operations they take depends on the matrices.
+    const dense::Work eigen{0, 2.0 * double(n * n) * sizeof(T)};
+    const dense::Work svd{0, 3.0 * double(n * n) * sizeof(T)};
+    if (n <= dense::max_spectral_order) {
+        add("eigen", eigen, [](Operands<T>& on) {
+            dense::eigen_hermitian<T>(on.gpu, on.in_a(), on.reals(), on.c.view(), on.info.view());
+        });
+        add("svd", svd, [](Operands<T>& on) {
+            dense::svd<T>(on.gpu, on.in_a(), on.b.view(), on.reals(), on.c.view(), on.info.view());
+        });
+    }
 
     const auto value = [](T number) { return std::bit_cast<Value>(number); };
     const auto cublas = [](Operands<T>& on) {
@@ -338,22 +354,70 @@ void add_order(index_t n) {
                      static_cast<int>(on.problems));
         };
     });
+    const auto cusolver = [](Operands<T>& on) {
+        static thread_local cusolverDnHandle_t handle = [] {
+            cusolverDnHandle_t created = nullptr;
+            cusolverDnCreate(&created);
+            return created;
+        }();
+        cusolverDnSetStream(handle, on.gpu.stream());
+        return handle;
+    };
     add_in_place("cusolver_cholesky", {cholesky.flops, 1.5 * double(n * n) * sizeof(T)},
                  [=](Operands<T>& on) {
-                     static thread_local cusolverDnHandle_t handle = [] {
-                         cusolverDnHandle_t created = nullptr;
-                         cusolverDnCreate(&created);
-                         return created;
-                     }();
-                     cusolverDnSetStream(handle, on.gpu.stream());
                      auto matrices = std::make_shared<Array<Value*, 1, Device>>(
                          pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
-                     return [&on, matrices] {
+                     return [&on, matrices, cusolver] {
                          const auto order = static_cast<int>(on.n);
-                         V::potrf(handle, CUBLAS_FILL_MODE_UPPER, order, matrices->data(), order,
+                         V::potrf(cusolver(on), CUBLAS_FILL_MODE_UPPER, order, matrices->data(), order,
                                   on.info.data(), static_cast<int>(on.problems));
                      };
                  });
+    if (n <= dense::max_spectral_order) {
+        add_in_place("cusolver_eigen", eigen, [=](Operands<T>& on) {
+            static thread_local syevjInfo_t parameters = [] {
+                syevjInfo_t created = nullptr;
+                cusolverDnCreateSyevjInfo(&created);
+                return created;
+            }();
+            const auto order = static_cast<int>(on.n);
+            int size = 0;
+            V::eigen_size(cusolver(on), CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, order,
+                          at(on.c), order, on.reals().data, &size, parameters,
+                          static_cast<int>(on.problems));
+            auto space = std::make_shared<Array<Value, 1, Device>>(core::Extents<1>{size});
+            return [&on, space, size, cusolver, at] {
+                const auto its_order = static_cast<int>(on.n);
+                V::eigen(cusolver(on), CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, its_order,
+                         at(on.c), its_order, on.reals().data, space->data(), size, on.info.data(),
+                         parameters, static_cast<int>(on.problems));
+            };
+        });
+    }
+    // The vendor's takes no larger ones.
+    if (n <= 32) {
+        add_in_place("cusolver_svd", svd, [=](Operands<T>& on) {
+            static thread_local gesvdjInfo_t parameters = [] {
+                gesvdjInfo_t created = nullptr;
+                cusolverDnCreateGesvdjInfo(&created);
+                return created;
+            }();
+            const auto order = static_cast<int>(on.n);
+            int size = 0;
+            auto v = std::make_shared<Array<T, 3, Device>>(on.a.extent());
+            V::gesvd_size(cusolver(on), CUSOLVER_EIG_MODE_VECTOR, order, order, at(on.c), order,
+                          on.reals().data, at(on.b), order, at(*v), order, &size, parameters,
+                          static_cast<int>(on.problems));
+            auto space = std::make_shared<Array<Value, 1, Device>>(core::Extents<1>{size});
+            return [&on, v, space, size, cusolver, at] {
+                const auto its_order = static_cast<int>(on.n);
+                V::gesvd(cusolver(on), CUSOLVER_EIG_MODE_VECTOR, its_order, its_order, at(on.c),
+                         its_order, on.reals().data, at(on.b), its_order, at(*v), its_order,
+                         space->data(), size, on.info.data(), parameters,
+                         static_cast<int>(on.problems));
+            };
+        });
+    }
 }
 
 /// Vectors of up to 256 MiB, as many as `problems` or fewer.

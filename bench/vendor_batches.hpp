@@ -13,7 +13,7 @@ namespace aperture::bench {
 template <class T>
 struct Vendor;
 
-#define APERTURE_VENDOR(T, C, X)                                    \
+#define APERTURE_VENDOR(T, C, X, EIGEN)                             \
     template <>                                                     \
     struct Vendor<T> {                                              \
         using Value = C;                                            \
@@ -25,11 +25,15 @@ struct Vendor;
         static constexpr auto geqrf = cublas##X##geqrfBatched;      \
         static constexpr auto matinv = cublas##X##matinvBatched;    \
         static constexpr auto potrf = cusolverDn##X##potrfBatched;  \
+        static constexpr auto eigen = cusolverDn##X##EIGEN##Batched; \
+        static constexpr auto eigen_size = cusolverDn##X##EIGEN##Batched_bufferSize; \
+        static constexpr auto gesvd = cusolverDn##X##gesvdjBatched; \
+        static constexpr auto gesvd_size = cusolverDn##X##gesvdjBatched_bufferSize; \
     };
-APERTURE_VENDOR(float, float, S)
-APERTURE_VENDOR(double, double, D)
-APERTURE_VENDOR(std::complex<float>, cuComplex, C)
-APERTURE_VENDOR(std::complex<double>, cuDoubleComplex, Z)
+APERTURE_VENDOR(float, float, S, syevj)
+APERTURE_VENDOR(double, double, D, syevj)
+APERTURE_VENDOR(std::complex<float>, cuComplex, C, heevj)
+APERTURE_VENDOR(std::complex<double>, cuDoubleComplex, Z, heevj)
 #undef APERTURE_VENDOR
 
 }  // namespace aperture::bench

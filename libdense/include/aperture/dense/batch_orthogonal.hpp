@@ -4,8 +4,8 @@
 
 #include "aperture/dense/batch.hpp"
 
-/// Orthogonal factorisations of small matrices, one for each problem b of a batch (batch.hpp): QR,
-/// least squares, eigenvalues and singular values.
+/// Orthogonal factorisations of small matrices, one for each problem b of a batch (batch.hpp): QR
+/// and least squares.
 ///
 /// Matrices are m x n with m >= n, m up to max_rows and n up to max_order. Outputs may be the views
 /// of inputs, where both have the same extents; otherwise inputs are not changed and must not
