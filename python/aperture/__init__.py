@@ -6,9 +6,9 @@ Functions take arrays of NumPy, or of libraries that NumPy can read, and return 
 library. They release the interpreter's lock while they compute.
 """
 
+from aperture import dense
 from aperture._background import BackgroundSubtractor, foreground_masks
 from aperture._corr import Correlation, CorrelationLengths, Peak, correlate
-from aperture._dense import qr, tall_svd
 from aperture._extension import core as _core
 from aperture._flow import FlowEstimator, flow
 from aperture._flow_fields import flow_consistency, flow_errors, flow_to_image, warp
@@ -19,6 +19,7 @@ from aperture._simulation import perfect_suite_cube, simulate_clutter
 from aperture._stap import Stap, stap
 from aperture._stap_result import StapResult
 from aperture._system import build_info, cpu_info, gpu_info, set_num_threads, version
+from aperture._tall_qr import qr, tall_svd
 
 DeviceError = _core.DeviceError
 UnfitDevice = _core.UnfitDevice
@@ -40,6 +41,7 @@ __all__ = [
     "clear_cache",
     "correlate",
     "cpu_info",
+    "dense",
     "flow",
     "flow_consistency",
     "flow_errors",

@@ -159,7 +159,7 @@ def converted(name: str, array: Any, dtype: npt.DTypeLike) -> Array:
         aligned = host.flags.aligned and host.dtype.isnative
         if aligned and (host.flags.c_contiguous or _has_rows(host)):
             return host
-        return np.ascontiguousarray(host, dtype=dtype)
+        return host.astype(dtype, order="C")
     kinds = "iufc" if dtype.kind == "c" else "iuf"
     if host.dtype.kind not in kinds:
         raise TypeError(f"{name}: elements of type {host.dtype} cannot be converted to {dtype}")

@@ -61,6 +61,7 @@ class DeviceMemory {
     }
     static nb::dlpack::dtype type_of(const std::string& type) {
         if (type == "complex64") return nb::dtype<std::complex<float>>();
+        if (type == "complex128") return nb::dtype<std::complex<double>>();
         if (type == "float32") return nb::dtype<float>();
         if (type == "float64") return nb::dtype<double>();
         if (type == "int32") return nb::dtype<std::int32_t>();
@@ -132,9 +133,10 @@ NB_MODULE(_gpu, module) {
              })
         .def("load", &python::DeviceMemory::load, nanobind::arg().noconvert())
         .def("store", &python::DeviceMemory::store, nanobind::arg().noconvert());
+    python::bind_batches(module);
     python::bind_corr(module);
-    python::bind_dense(module);
     python::bind_flow(module);
     python::bind_rpca(module);
     python::bind_stap(module);
+    python::bind_tall_qr(module);
 }

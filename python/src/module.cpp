@@ -50,9 +50,10 @@ NB_MODULE(_cpu, module) {
     python::bind_count_non_finite<float>(module);
     python::bind_count_non_finite<double>(module);
     python::bind_count_non_finite<std::complex<float>>(module);
+    python::bind_batches(module);
     python::bind_corr(module);
-    python::bind_dense(module);
     python::bind_flow(module);
     python::bind_rpca(module);
     python::bind_stap(module);
+    python::bind_tall_qr(module);
 }

@@ -68,7 +68,7 @@ void bind_factors(nb::module_& module, const char* name) {
 
 }  // namespace
 
-void bind_dense(nb::module_& module) {
+void bind_tall_qr(nb::module_& module) {
     bind_factors<float>(module, "TallQr32");
     bind_factors<double>(module, "TallQr64");
 }

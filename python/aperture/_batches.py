@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and results of the functions of aperture.dense, as batches [problem, row, column]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aperture import _arrays
+from aperture._extension import core
+from aperture._kept import kept
+from aperture._places import HostPlace, Place
+
+Shape = tuple[int, ...]
+
+
+class Call:
+    """One call of a function on batches: its type of elements, leading dimensions and executor."""
+
+    def __init__(self, place: Place, worker: Any, batch: Shape, dtype: np.dtype[Any]) -> None:
+        self._place, self._worker = place, worker
+        self._batch, self._problems = batch, math.prod(batch)
+        self.dtype = dtype
+
+    def matrices(self, name: str, array: Any) -> Any:
+        """The argument ``name`` there, in place where one of its strides is one element."""
+        extents = tuple(array.shape[-2:])
+        if tuple(array.shape[:-2]) != self._batch:
+            with self._place.home.namespace() as library:
+                array = library.broadcast_to(array, self._batch + extents)
+        array = array.reshape((self._problems, *extents))
+        # Places read arrays in place whose last axis is contiguous.
+        axis = _contiguous_axis(array) if self._place.home is self._place else -1
+        there = self._place.input(
+            name, array.swapaxes(axis, -1) if axis != -1 else array, self.dtype, False
+        )
+        return there.swapaxes(axis, -1) if axis != -1 else there
+
+    def new(self, *extents: int, dtype: npt.DTypeLike | None = None) -> Any:
+        """A new batch there, [problem, *extents]."""
+        return self._place.new((self._problems, *extents), self.dtype if dtype is None else dtype)
+
+    def info(self) -> Any:
+        return self.new(dtype=np.int32)
+
+    def run(self, name: str, *arguments: Any) -> None:
+        """Calls the function of the extension; flags come before batches."""
+        place, worker = self._place, self._worker
+        given = (x if isinstance(x, bool) else place.handle(x, worker) for x in arguments)
+        getattr(worker, f"{name}_{self.dtype.name}")(place.stream(worker), *given)
+
+    def result(self, there: Any, extents: Shape | None = None) -> Any:
+        """What the caller gets of a batch: [..., *extents], by default with the batch's own."""
+        extents = tuple(there.shape[1:]) if extents is None else extents
+        return self._place.result(there, self._worker).reshape(self._batch + extents)
+
+
+@contextmanager
+def call_of(place: Place, *arrays: Any) -> Iterator[Call]:
+    """A call with these arrays [..., row, column], whose leading dimensions are broadcast."""
+    dtype = np.result_type(*(_computed_type(array) for array in arrays))
+    leading = [tuple(array.shape[:-2]) for array in arrays]
+    try:
+        batch = np.broadcast_shapes(*leading)
+    except ValueError:
+        raise ValueError(
+            f"leading dimensions {' and '.join(map(str, leading))}, expected equal or 1"
+        ) from None
+    made_for = ("Batches", place.core.__name__, place.where)
+    with kept(made_for, lambda: place.core.Batches(place.where)) as worker:
+        yield Call(place, worker, batch, dtype)
+
+
+def arguments(place: Place, **given: Any) -> list[Any]:
+    """The arrays of a call in the memory they are in; TypeError for what is none."""
+    if isinstance(place.home, HostPlace):
+        return [_arrays.host_array(name, array) for name, array in given.items()]
+    arrays = list(given.values())
+    library = _arrays.framework_of(arrays[0])
+    for name, array in given.items():
+        _arrays.expects_on_gpu(name, array, library, place.where)
+    return arrays
+
+
+def order_of(name: str, array: Any, most: int = core.max_order) -> int:
+    """The order n of matrices [..., n, n]."""
+    shape = tuple(array.shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"{name}: shape {shape}, expected [..., n, n]")
+    if shape[-1] > most:
+        raise ValueError(f"{name}: shape {shape}, expected orders up to {most}")
+    return int(shape[-1])
+
+
+def tall_extents(name: str, array: Any) -> tuple[int, int]:
+    """The extents m >= n of matrices [..., m, n]."""
+    shape = tuple(array.shape)
+    if len(shape) < 2 or shape[-2] < shape[-1]:
+        raise ValueError(f"{name}: shape {shape}, expected [..., m, n] with m >= n")
+    if shape[-2] > core.max_rows or shape[-1] > core.max_order:
+        raise ValueError(
+            f"{name}: shape {shape}, expected up to {core.max_rows} rows and {core.max_order}"
+            " columns"
+        )
+    return int(shape[-2]), int(shape[-1])
+
+
+def as_columns(name: str, array: Any, rows: int) -> tuple[Any, Shape]:
+    """Right-hand sides [rows] or [..., rows, k] as [..., rows, k], and the last dimensions that
+    solutions have besides their rows."""
+    shape = tuple(array.shape)
+    vector = len(shape) == 1
+    if not shape or shape[0 if vector else -2] != rows:
+        raise ValueError(f"{name}: shape {shape}, expected [{rows}] or [..., {rows}, k]")
+    return (array[:, None], ()) if vector else (array, (int(shape[-1]),))
+
+
+def _computed_type(array: Any) -> type[Any]:
+    """The type that elements of this type are computed in."""
+    name = getattr(array.dtype, "name", str(array.dtype)).rpartition(".")[2]
+    if name.startswith("complex"):
+        return np.complex64 if name in ("complex32", "complex64") else np.complex128
+    return np.float32 if name in ("float16", "float32") else np.float64
+
+
+def _contiguous_axis(array: Any) -> int:
+    """The last axis along which elements are adjacent; -1 if there is none."""
+    if hasattr(array, "stride"):
+        strides, step = array.stride(), 1
+    else:
+        # Arrays of JAX have no strides.
+        strides, step = getattr(array, "strides", ()), array.dtype.itemsize
+    axes = [d for d, stride in enumerate(strides) if stride == step and array.shape[d] > 1]
+    return axes[-1] if axes and axes[-1] != array.ndim - 1 else -1

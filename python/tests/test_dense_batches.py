@@ -1,0 +1,361 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""aperture.dense beside NumPy in double precision."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aperture
+from aperture import _batches, _places, dense
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
+
+
+def batch(*shape: int, dtype: Any = np.float64, seed: int = 1) -> Any:
+    random = np.random.default_rng(seed)
+    values = random.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * random.normal(size=shape)
+    return values.astype(dtype)
+
+
+def adjoint(a: Any) -> Any:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def general(*shape: int, dtype: Any = np.float64) -> Any:
+    """Well-conditioned matrices whose largest entries are not on the diagonal."""
+    a = batch(*shape, dtype=dtype)
+    n = shape[-1]
+    return a + 2 * n * np.roll(np.eye(n), 1, axis=0).astype(dtype)
+
+
+def positive(*shape: int, dtype: Any = np.float64) -> Any:
+    a = batch(*shape, dtype=dtype)
+    return (a @ adjoint(a) + shape[-1] * np.eye(shape[-1])).astype(dtype)
+
+
+def wide(a: Any) -> Any:
+    return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+
+
+def expect_close(found: Any, expected: Any, like: Any) -> None:
+    assert found.shape == expected.shape
+    assert found.dtype == like
+    error = np.linalg.norm((found - expected).ravel())
+    bound = 100 * np.finfo(like).eps * max(1.0, float(np.linalg.norm(expected.ravel())))
+    assert error <= bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (5, 4, 4), (2, 3, 17, 17), (33, 33), (2, 128, 128)])
+def test_square_matrices_agree_with_numpy(dtype: Any, shape: tuple[int, ...]) -> None:
+    n = shape[-1]
+    a = general(*shape, dtype=dtype)
+    exact = wide(a)
+    inverse, info = dense.inv(a)
+    expect_close(inverse, np.linalg.inv(exact), dtype)
+    assert info.shape == shape[:-2] and info.dtype == np.int32 and (info == 0).all()
+
+    determinants = dense.det(a / (2 * n)).astype(exact.dtype)
+    assert np.allclose(determinants, np.linalg.det(exact / (2 * n)), rtol=1e3 * np.finfo(dtype).eps)
+
+    b = batch(*shape[:-1], 3, dtype=dtype)
+    x, info = dense.solve(a, b)
+    expect_close(x, np.linalg.solve(exact, b), dtype)
+    assert info.shape == shape[:-2] and not info.any()
+
+    hermitian = positive(*shape, dtype=dtype)
+    x, info = dense.solve(hermitian, b, assume_a="pos")
+    expect_close(x, np.linalg.solve(wide(hermitian), b), dtype)
+    assert not info.any()
+    for upper in (False, True):
+        factor, info = dense.cholesky(hermitian, upper=upper)
+        expected = np.linalg.cholesky(wide(hermitian))
+        expect_close(factor, adjoint(expected) if upper else expected, dtype)
+        assert not info.any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("pivoting", [True, False])
+def test_lu_factors_and_pivots(dtype: Any, pivoting: bool) -> None:
+    n = 9
+    a = general(2, 5, n, n, dtype=dtype)
+    if not pivoting:
+        a = a + 10 * n * np.eye(n, dtype=dtype)
+    factors, pivots, info = dense.lu(a, pivoting=pivoting)
+    assert pivots.shape == (2, 5, n) and pivots.dtype == np.int32 and not info.any()
+    permuted = a.copy()
+    for index in np.ndindex(2, 5):
+        for k, row in enumerate(pivots[index]):
+            permuted[index][[k, row]] = permuted[index][[row, k]]
+    below = np.tril(factors, -1) + np.eye(n, dtype=dtype)
+    expect_close(below @ np.triu(factors), permuted, dtype)
+    if pivoting:
+        assert (pivots != np.arange(n)).any() and np.abs(np.tril(factors, -1)).max() < 1.5
+    else:
+        assert (pivots == np.arange(n)).all()
+
+
+def test_only_one_triangle_is_read() -> None:
+    a = positive(4, 7, 7, dtype=np.complex64)
+    expected = dense.cholesky(a)
+    lower, upper = np.tril(a), np.triu(a)
+    assert (dense.cholesky(lower).L == expected.L).all()
+    assert (dense.solve(lower, a, assume_a="pos").x == dense.solve(a, a, assume_a="pos").x).all()
+    lower[...] += np.triu(np.full((7, 7), np.nan), 1).astype(np.complex64)
+    assert (dense.cholesky(lower).L == expected.L).all()
+    assert np.allclose(dense.cholesky(upper, upper=True).L, adjoint(expected.L), atol=1e-5)
+
+
+def interleaved(a: Any) -> Any:
+    return np.ascontiguousarray(np.moveaxis(a, (-2, -1), (0, 1)))
+
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "by_columns": lambda a: np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2),
+    "interleaved": lambda a: np.moveaxis(interleaved(a), (0, 1), (-2, -1)),
+    "problems_swapped": lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).swapaxes(0, 1),
+    "fortran": np.asfortranarray,
+    "padded": lambda a: np.pad(a, ((0, 1), (1, 0), (2, 1), (1, 3)))[:-1, 1:, 2:-1, 1:-3],
+    "every_second": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "every_third_problem": lambda a: np.repeat(a, 3, axis=1)[:, ::3],
+    "reversed_rows": lambda a: a[..., ::-1, :].copy()[..., ::-1, :],
+    "reversed_columns": lambda a: a[..., ::-1].copy()[..., ::-1],
+    "reversed_problems": lambda a: a[:, ::-1].copy()[:, ::-1],
+    "byteorder": lambda a: a.astype(a.dtype.newbyteorder()),
+    "unaligned": lambda a: np.frombuffer(b"\0" + a.tobytes(), a.dtype, offset=1).reshape(a.shape),
+}
+# With one leading dimension.
+IN_PLACE = {"by_columns", "interleaved", "problems_swapped", "padded", "every_third_problem"}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_layout_gives_the_same_results(layout: str, dtype: Any) -> None:
+    change = LAYOUTS[layout]
+    a, b = positive(2, 3, 6, 6, dtype=dtype), batch(2, 3, 6, 2, dtype=dtype)
+    given = [change(a), change(b)]
+    kept = [array.copy() for array in given]
+    for array in given:
+        array.flags.writeable = False
+    for one, other in zip(dense.solve(*given), dense.solve(a, b), strict=True):
+        assert (one == other).all()
+    for one, other in zip(dense.cholesky(given[0]), dense.cholesky(a), strict=True):
+        assert (one == other).all()
+    for array, before in zip(given, kept, strict=True):
+        assert (array == before).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_unit_stride_suffices_to_be_read_in_place(layout: str) -> None:
+    a = LAYOUTS[layout](batch(2, 3, 6, 6))[:1]
+    place = _places.place_of(a, "cpu", None)
+    with _batches.call_of(place, a) as call:
+        there = call.matrices("a", a)
+    assert (there == a[0]).all()
+    assert np.shares_memory(there, a) == (layout in IN_PLACE)
+
+
+def test_repeated_matrices_and_problems() -> None:
+    row = np.broadcast_to(batch(1, 5), (5, 5)) + 5 * np.eye(5)
+    a = np.broadcast_to(row, (2, 3, 5, 5))
+    b = batch(3, 5, 2)
+    x, info = dense.solve(a, b)
+    assert x.shape == (2, 3, 5, 2) and info.shape == (2, 3)
+    assert np.allclose(a @ x, np.broadcast_to(b, x.shape))
+    ones = np.broadcast_to(1.0, (4, 5, 5))
+    assert (dense.solve(ones, b[0]).info == 2).all() and not dense.det(ones).any()
+    single = dense.solve(general(5, 5), batch(2, 1, 5, 3))
+    assert single.x.shape == (2, 1, 5, 3) and single.info.shape == (2, 1)
+
+
+def test_vectors_have_one_dimension_as_in_numpy() -> None:
+    a, b = general(2, 3, 4, 4), batch(4)
+    x, info = dense.solve(a, b)
+    assert x.shape == (2, 3, 4) and info.shape == (2, 3)
+    assert np.allclose(x, np.linalg.solve(a, b))
+    x, info = dense.solve(a[0, 0], b)
+    assert x.shape == (4,) and info.shape == () and info == 0
+    # A matrix of right-hand sides, not a vector for each of four matrices.
+    assert dense.solve(general(4, 4, 4), batch(4, 4)).x.shape == (4, 4, 4)
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 4), (3, 0, 4, 4), (2, 0, 0), (0, 0), (0, 2, 0, 0)])
+def test_nothing_to_compute(shape: tuple[int, ...]) -> None:
+    a = np.ones(shape, np.float32)
+    ahead, n = shape[:-2], shape[-1]
+    for call in (dense.cholesky, dense.inv):
+        result: Any = call(a)
+        assert result[0].shape == shape and result.info.shape == ahead and not result.info.any()
+    factors, pivots, info = dense.lu(a)
+    assert factors.shape == shape and pivots.shape == shape[:-1] and not info.any()
+    assert (dense.det(a) == 1).all() and dense.det(a).shape == ahead
+    for assume_a in ("gen", "pos"):
+        x, info = dense.solve(a, np.ones((*shape[:-1], 3)), assume_a=assume_a)
+        assert x.shape == (*ahead, n, 3) and info.shape == ahead and not info.any()
+        x, info = dense.solve(a, np.ones((*shape[:-1], 0)), assume_a=assume_a)
+        assert x.shape == (*ahead, n, 0) and info.shape == ahead
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_bad_matrix_harms_no_other(dtype: Any) -> None:
+    n, count = 6, 40
+    a, b = positive(count, n, n, dtype=dtype), batch(count, n, 2, dtype=dtype)
+    bad = a.copy()
+    bad[3] = 0
+    bad[7, 4, 4] = np.nan
+    bad[7, 4, :4] = 0
+    bad[11, 2, :] = bad[11, :, 2] = 0
+    bad[30, 0, 0] = np.inf
+    failed = [3, 7, 11, 30]
+    healthy = np.setdiff1d(np.arange(count), failed)
+    calls: list[Callable[[Any], Any]] = [
+        dense.cholesky,
+        dense.lu,
+        dense.inv,
+        lambda a: dense.solve(a, b),
+        lambda a: dense.solve(a, b, assume_a="pos"),
+    ]
+    for call in calls:
+        found, expected = call(bad), call(a)
+        assert (np.flatnonzero(found.info) == failed).all()
+        assert found.info[3] == 1 and found.info[30] == 1
+        for one, other in zip(found, expected, strict=True):
+            assert (one[healthy] == other[healthy]).all()
+        if isinstance(found, (dense.InvResult, dense.SolveResult)):
+            assert not found[0][failed].any()
+    assert dense.cholesky(bad).info[[7, 11]].tolist() == [5, 3]
+    found = dense.det(bad)
+    assert (found[healthy] == dense.det(a)[healthy]).all()
+    assert found[3] == found[11] == 0 and not np.isfinite(found[7])
+
+
+@pytest.mark.parametrize(
+    ("given", "computed"),
+    [
+        (np.float16, np.float32),
+        (np.int8, np.float64),
+        (np.uint32, np.float64),
+        (np.longdouble, np.float64),
+        (np.clongdouble, np.complex128),
+    ],
+)
+def test_other_numbers_are_converted(given: Any, computed: Any) -> None:
+    a = (10 * batch(2, 4, 4, dtype=np.float64) + 50 * np.eye(4)).astype(given)
+    inverse = dense.inv(a).inverse
+    assert inverse.dtype == computed and (inverse == dense.inv(a.astype(computed)).inverse).all()
+    assert (dense.inv(a.tolist()).inverse == dense.inv(wide(a)).inverse).all()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "computed"),
+    [
+        (np.float32, np.float64, np.float64),
+        (np.float32, np.complex64, np.complex64),
+        (np.float64, np.complex64, np.complex128),
+        (np.int8, np.float32, np.float64),
+    ],
+)
+def test_two_types_have_one_that_holds_both(one: Any, other: Any, computed: Any) -> None:
+    a, b = (20 * np.eye(3)).astype(one), (9 * batch(3, 2)).astype(other)
+    for x in (dense.solve(a, b).x, dense.solve(b[:2], a[:2, :1]).x):
+        assert x.dtype == computed
+    assert np.allclose(a @ dense.solve(a, b).x, b)
+
+
+def test_threads_do_not_change_bits() -> None:
+    a = positive(500, 12, 12, dtype=np.float32)
+    for one, two in zip(dense.inv(a, threads=1), dense.inv(a, threads=2), strict=True):
+        assert (one == two).all()
+
+
+def test_two_threads_compute_at_once() -> None:
+    a, b = general(50, 20, 20), batch(50, 20, 3)
+    expected = dense.solve(a, b).x
+
+    def work(_: int) -> bool:
+        return all((dense.solve(a, b).x == expected).all() for _ in range(10))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(work, range(3)))
+
+
+def test_an_interrupt_ends_a_long_run(interrupted: Callable[..., float]) -> None:
+    a = np.broadcast_to(np.eye(32, dtype=np.float32), (20_000, 32, 32)).copy()
+
+    def run() -> None:
+        for _ in range(50):
+            dense.inv(a)
+
+    assert interrupted(run) < 1
+    assert (dense.inv(a[:9]).inverse == a[:9]).all()
+
+
+def test_cpu_tensors_come_back_as_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    a = torch.from_numpy(general(2, 5, 5, dtype=np.complex64))
+    x, info = dense.solve(a, a[..., :2])
+    assert type(x) is type(info) is torch.Tensor and x.dtype == torch.complex64
+    assert torch.allclose(a @ x, a[..., :2], atol=1e-4)
+
+
+A, B = general(2, 3, 3), batch(2, 3, 2)
+REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any, str]] = [
+    (dense.inv, (None,), {}, TypeError, "a: not numbers"),
+    (dense.inv, ("matrix",), {}, TypeError, "elements of type <U6"),
+    (dense.inv, ([[1, 2], [3]],), {}, TypeError, "not an array"),
+    (dense.inv, (A > 0,), {}, TypeError, "bool"),
+    (dense.inv, (np.ma.masked_array(A),), {}, TypeError, "masked"),
+    (dense.inv, (1.0,), {}, ValueError, r"a: shape \(\), expected \[..., n, n\]"),
+    (dense.lu, (A[0, 0],), {}, ValueError, r"a: shape \(3,\), expected \[..., n, n\]"),
+    (dense.cholesky, (B,), {}, ValueError, r"a: shape \(2, 3, 2\), expected \[..., n, n\]"),
+    (dense.det, (np.eye(129),), {}, ValueError, r"shape \(129, 129\), expected orders up to 128"),
+    (dense.solve, (A, 1.0), {}, ValueError, r"b: shape \(\), expected \[3\] or \[..., 3, k\]"),
+    (dense.solve, (A, B[0, 0]), {}, ValueError, r"b: shape \(2,\)"),
+    (dense.solve, (A, B[:, 1:]), {}, ValueError, r"b: shape \(2, 2, 2\)"),
+    (dense.solve, (A, batch(4, 3, 2)), {}, ValueError, r"dimensions \(2,\) and \(4,\)"),
+    (dense.solve, (A, "b"), {}, TypeError, "b: not numbers"),
+    (dense.solve, (A, B), {"assume_a": "sym"}, ValueError, r"'sym': expected gen\|pos"),
+    (dense.solve, (A, B), {"assume_a": True}, TypeError, "assume_a True"),
+    (dense.inv, (A,), {"device": "tpu"}, ValueError, "device 'tpu'"),
+    (dense.inv, (A,), {"threads": -1}, ValueError, "threads -1"),
+    (dense.inv, (A,), {"nonsense": 1}, TypeError, "nonsense"),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays", "named", "error", "message"),
+    REFUSED,
+    ids=[str(i) for i in range(len(REFUSED))],
+)
+def test_bad_calls_of_batches_are_refused(
+    function: Any, arrays: tuple[Any, ...], named: dict[str, Any], error: Any, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        function(*arrays, **named)
+
+
+def test_everything_is_documented() -> None:
+    for name in dense.__all__:
+        described = getattr(dense, name)
+        text = inspect.getdoc(described) or ""
+        assert text, name
+        assert inspect.isclass(described) or "Examples" in text, name
+    assert aperture.dense is dense
+
+
+def test_results_can_be_pickled() -> None:
+    result = dense.inv(A)
+    again = pickle.loads(pickle.dumps(result))
+    assert type(again) is dense.InvResult and (again.inverse == result.inverse).all()
