@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,6 +59,14 @@ class Call:
         """What the caller gets of a batch: [..., *extents], by default with the batch's own."""
         extents = tuple(there.shape[1:]) if extents is None else extents
         return self._place.result(there, self._worker).reshape(self._batch + extents)
+
+    def changed_result(self, there: Any, change: Callable[[Any, Any], Any]) -> Any:
+        """The same of change(library, batch), with the functions of the caller's library."""
+        home = self._place.home
+        with home.namespace() as library:
+            batch = home.input("result", self._place.result(there, self._worker), self.dtype, False)
+            changed = change(library, batch)
+        return home.result(changed, self._worker).reshape(self._batch + tuple(changed.shape[1:]))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ functions that can fail return a named tuple whose last field is ``info``, with 
 matrix that is 0 for success. The same bits for any number of threads.
 """
 
+from aperture._batch_blas import matmul
 from aperture._batch_factor import (
     CholeskyResult,
     InvResult,
@@ -26,15 +27,21 @@ from aperture._batch_factor import (
     lu,
     solve,
 )
+from aperture._batch_orthogonal import LstsqResult, QRResult, lstsq, qr
 
 __all__ = [
     "CholeskyResult",
     "InvResult",
     "LUResult",
+    "LstsqResult",
+    "QRResult",
     "SolveResult",
     "cholesky",
     "det",
     "inv",
+    "lstsq",
     "lu",
+    "matmul",
+    "qr",
     "solve",
 ]

@@ -107,6 +107,49 @@ def test_lu_factors_and_pivots(dtype: Any, pivoting: bool) -> None:
         assert (pivots == np.arange(n)).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 7, 3), (2, 3, 16, 16), (2, 240, 66), (256, 128)])
+def test_tall_matrices_agree_with_numpy(dtype: Any, shape: tuple[int, ...]) -> None:
+    m, n = shape[-2:]
+    a = batch(*shape, dtype=dtype) + 3 * np.eye(m, n, dtype=dtype)
+    q, r = dense.qr(a)
+    assert q.dtype == r.dtype == dtype and q.shape == shape
+    expect_close(q @ r, a, dtype)
+    expect_close(adjoint(q) @ q, np.broadcast_to(np.eye(n), r.shape), dtype)
+    assert (np.tril(r, -1) == 0).all() and not np.diagonal(r, axis1=-2, axis2=-1).imag.any()
+    alone: Any = dense.qr(a, mode="r")
+    assert (alone == r).all()
+    b = batch(*shape[:-1], 2, dtype=dtype)
+    x, info = dense.lstsq(a, b)
+    expect_close(x, np.linalg.pinv(wide(a)) @ b, dtype)
+    assert info.shape == shape[:-2] and not info.any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("of_a", "of_b"),
+    [
+        ((3, 4), (4, 2)),
+        ((5, 3, 4), (5, 4, 2)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((5, 3, 4), (4,)),
+        ((4,), (2, 5, 4, 3)),
+        ((4,), (4,)),
+        ((0, 3, 4), (4, 2)),
+        ((5, 0, 4), (4, 2)),
+        ((5, 3, 0), (0, 2)),
+        ((256, 255), (255, 256)),
+    ],
+)
+def test_products_agree_with_numpy(
+    dtype: Any, of_a: tuple[int, ...], of_b: tuple[int, ...]
+) -> None:
+    a, b = batch(*of_a, dtype=dtype), batch(*of_b, dtype=dtype, seed=2)
+    expect_close(dense.matmul(a, b), np.asarray(wide(a) @ b), dtype)
+    turned = np.ascontiguousarray(a.T).T, np.ascontiguousarray(b.T).T
+    expect_close(dense.matmul(*turned), np.asarray(wide(a) @ b), dtype)
+
+
 def test_only_one_triangle_is_read() -> None:
     a = positive(4, 7, 7, dtype=np.complex64)
     expected = dense.cholesky(a)
@@ -206,6 +249,11 @@ def test_nothing_to_compute(shape: tuple[int, ...]) -> None:
         assert x.shape == (*ahead, n, 3) and info.shape == ahead and not info.any()
         x, info = dense.solve(a, np.ones((*shape[:-1], 0)), assume_a=assume_a)
         assert x.shape == (*ahead, n, 0) and info.shape == ahead
+    tall = np.ones((*shape[:-1], max(n - 1, 0)))
+    q, r = dense.qr(tall)
+    assert q.shape == tall.shape and r.shape == (*ahead, *tall.shape[-1:] * 2)
+    x, info = dense.lstsq(tall, a)
+    assert x.shape == (*ahead, tall.shape[-1], n) and info.shape == ahead and not info.any()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -226,6 +274,7 @@ def test_a_bad_matrix_harms_no_other(dtype: Any) -> None:
         dense.inv,
         lambda a: dense.solve(a, b),
         lambda a: dense.solve(a, b, assume_a="pos"),
+        lambda a: dense.lstsq(a, b),
     ]
     for call in calls:
         found, expected = call(bad), call(a)
@@ -233,12 +282,16 @@ def test_a_bad_matrix_harms_no_other(dtype: Any) -> None:
         assert found.info[3] == 1 and found.info[30] == 1
         for one, other in zip(found, expected, strict=True):
             assert (one[healthy] == other[healthy]).all()
-        if isinstance(found, (dense.InvResult, dense.SolveResult)):
+        if isinstance(found, (dense.InvResult, dense.SolveResult, dense.LstsqResult)):
             assert not found[0][failed].any()
     assert dense.cholesky(bad).info[[7, 11]].tolist() == [5, 3]
     found = dense.det(bad)
     assert (found[healthy] == dense.det(a)[healthy]).all()
     assert found[3] == found[11] == 0 and not np.isfinite(found[7])
+    for one, other in zip(dense.qr(bad), dense.qr(a), strict=True):
+        assert (one[healthy] == other[healthy]).all() and np.isnan(one[7]).any()
+    found = dense.matmul(bad, b)
+    assert (found[healthy] == dense.matmul(a, b)[healthy]).all()
 
 
 @pytest.mark.parametrize(
@@ -328,6 +381,19 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any, st
     (dense.solve, (A, "b"), {}, TypeError, "b: not numbers"),
     (dense.solve, (A, B), {"assume_a": "sym"}, ValueError, r"'sym': expected gen\|pos"),
     (dense.solve, (A, B), {"assume_a": True}, TypeError, "assume_a True"),
+    (dense.qr, (A[0, 0],), {}, ValueError, r"a: shape \(3,\), expected \[..., m, n\] with m >= n"),
+    (dense.qr, (A[:, :2],), {}, ValueError, r"a: shape \(2, 2, 3\), expected .* with m >= n"),
+    (dense.qr, (np.ones((257, 3)),), {}, ValueError, "expected up to 256 rows and 128 columns"),
+    (dense.qr, (np.ones((200, 129)),), {}, ValueError, "expected up to 256 rows and 128 columns"),
+    (dense.qr, (A,), {"mode": "complete"}, ValueError, r"mode 'complete': expected reduced\|r"),
+    (dense.qr, (A,), {"mode": 1}, TypeError, "mode 1"),
+    (dense.lstsq, (B, B[:, :2]), {}, ValueError, r"b: shape \(2, 2, 2\), expected \[3\]"),
+    (dense.lstsq, (A[:, :2], B), {}, ValueError, "with m >= n"),
+    (dense.matmul, (A, B[:, :2]), {}, ValueError, r"b: shape \(2, 2, 2\), expected 3 rows as a"),
+    (dense.matmul, (A, batch(4, 3, 2)), {}, ValueError, r"dimensions \(2,\) and \(4,\)"),
+    (dense.matmul, (A, 2.0), {}, ValueError, r"b: shape \(\), expected vectors or matrices"),
+    (dense.matmul, (np.ones((3, 257)), B), {}, ValueError, "a: shape .* matrices up to 256"),
+    (dense.matmul, (A, None), {}, TypeError, "b: not numbers"),
     (dense.inv, (A,), {"device": "tpu"}, ValueError, "device 'tpu'"),
     (dense.inv, (A,), {"threads": -1}, ValueError, "threads -1"),
     (dense.inv, (A,), {"nonsense": 1}, TypeError, "nonsense"),

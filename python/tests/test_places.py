@@ -21,6 +21,7 @@ CUBE = aperture.simulate_clutter((4, 8, 100), seed=2)[0]
 RANDOM = np.random.default_rng(5)
 IMAGES = RANDOM.integers(0, 256, (3, 24, 36), np.uint8)
 MATRIX = RANDOM.normal(size=(300, 6))
+BATCH = RANDOM.normal(size=(7, 4, 4)) + 1j * RANDOM.normal(size=(7, 4, 4))
 DERIVATIVES = RANDOM.normal(size=(3, 12, 17)).astype(np.float32)
 UV = RANDOM.normal(size=(24, 36, 2)).astype(np.float32)
 
@@ -104,6 +105,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "rpca": lambda **given: [aperture.rpca(MATRIX, **given).low_rank],
     "qr": lambda **given: aperture.qr(MATRIX, **given),
     "tall_svd": lambda **given: aperture.tall_svd(MATRIX, **given),
+    "dense.solve": lambda **given: aperture.dense.solve(BATCH, BATCH[:1, :, :2], **given),
+    "dense.lu": lambda **given: aperture.dense.lu(BATCH.swapaxes(1, 2), **given),
+    "dense.qr": lambda **given: aperture.dense.qr(BATCH[:, :, :3], **given),
+    "dense.det": lambda **given: [aperture.dense.det(BATCH, **given)],
 }
 
 
