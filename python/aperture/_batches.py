@@ -27,6 +27,7 @@ class Call:
         self._place, self._worker = place, worker
         self._batch, self._problems = batch, math.prod(batch)
         self.dtype = dtype
+        self.real = np.finfo(dtype).dtype
 
     def matrices(self, name: str, array: Any) -> Any:
         """The argument ``name`` there, in place where one of its strides is one element."""

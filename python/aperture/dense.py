@@ -28,20 +28,25 @@ from aperture._batch_factor import (
     solve,
 )
 from aperture._batch_orthogonal import LstsqResult, QRResult, lstsq, qr
+from aperture._batch_spectral import EighResult, SVDResult, eigh, svd
 
 __all__ = [
     "CholeskyResult",
+    "EighResult",
     "InvResult",
     "LUResult",
     "LstsqResult",
     "QRResult",
+    "SVDResult",
     "SolveResult",
     "cholesky",
     "det",
+    "eigh",
     "inv",
     "lstsq",
     "lu",
     "matmul",
     "qr",
     "solve",
+    "svd",
 ]

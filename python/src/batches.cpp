@@ -7,6 +7,7 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
+#include "aperture/dense/batch_spectral.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
 #include "python/src/worker.hpp"
@@ -73,6 +74,7 @@ struct Functions {
     using Input = dense::MatrixBatch<const T, Space>;
     using Output = dense::MatrixBatch<T, Space>;
     using Vectors = dense::VectorBatch<T, Space>;
+    using Values = dense::VectorBatch<dense::Real<T>, Space>;
     using Info = core::View<int, 1, Space>;
 
     static void cholesky(Executor& on, bool upper, Input a, Output factor, Info info) {
@@ -109,6 +111,19 @@ struct Functions {
     static void lstsq(Executor& on, Input a, Input b, Output x, Info info) {
         dense::least_squares(on, a, transposed(b), transposed(x), info);
     }
+    static void eigh(Executor& on, Input a, Values values, Output vectors, Info info) {
+        dense::eigen_hermitian(on, a, values, vectors, info);
+    }
+    /// Of tall matrices `vh` is the conjugate of V^H, of wide ones `u` that of U: they are not
+    /// conjugated here.
+    static void svd(Executor& on, Input a, Output u, Values values, Output vh, Info info) {
+        if (a.extent[1] >= a.extent[2]) {
+            dense::svd(on, a, u, values, transposed(vh), info);
+        } else {
+            // A^T = U' S V'^H where A = conj(V') S U'^T.
+            dense::svd(on, transposed(a), transposed(vh), values, u, info);
+        }
+    }
     static void matmul(Executor& on, Input a, Input b, Output c) {
         dense::gemm(on, dense::Op::none, dense::Op::none, T(1), a, b, T(0), c);
     }
@@ -123,6 +138,8 @@ struct Functions {
         def(bound, "factor_qr_" + type, factor_qr);
         def(bound, "form_q_" + type, form_q);
         def(bound, "lstsq_" + type, lstsq);
+        def(bound, "eigh_" + type, eigh);
+        def(bound, "svd_" + type, svd);
         def(bound, "matmul_" + type, matmul);
     }
 };
@@ -140,6 +157,7 @@ void bind_batches(nb::module_& module) {
 #if !APERTURE_PYTHON_GPU
     module.attr("max_order") = dense::max_order;
     module.attr("max_rows") = dense::max_rows;
+    module.attr("max_spectral_order") = dense::max_spectral_order;
 #endif
 }
 

@@ -126,6 +126,36 @@ def test_tall_matrices_agree_with_numpy(dtype: Any, shape: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3, 9, 9), (64, 64)])
+def test_eigenvalues_agree_with_numpy(dtype: Any, shape: tuple[int, ...]) -> None:
+    n = shape[-1]
+    a = batch(*shape, dtype=dtype)
+    a = a + adjoint(a)
+    values, vectors, info = dense.eigh(np.tril(a) + np.triu(np.full_like(a, 7), 1))
+    expect_close(values, np.linalg.eigvalsh(wide(a)), a.real.dtype)
+    expect_close(vectors * values[..., None, :] @ adjoint(vectors), a, dtype)
+    expect_close(adjoint(vectors) @ vectors, np.broadcast_to(np.eye(n), shape), dtype)
+    assert info.shape == shape[:-2] and not info.any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (2, 3, 9, 5), (2, 3, 5, 9), (7, 7), (256, 64), (64, 256)]
+)
+def test_singular_values_agree_with_numpy(dtype: Any, shape: tuple[int, ...]) -> None:
+    a = batch(*shape, dtype=dtype)
+    u, s, vh, info = dense.svd(a)
+    of_numpy = np.linalg.svd(wide(a), full_matrices=False)
+    assert [x.shape for x in (u, s, vh)] == [x.shape for x in of_numpy]
+    expect_close(s, of_numpy.S, a.real.dtype)
+    expect_close(u * s[..., None, :] @ vh, a, dtype)
+    eye = np.broadcast_to(np.eye(min(shape[-2:])), (*s.shape, s.shape[-1]))
+    expect_close(adjoint(u) @ u, eye, dtype)
+    expect_close(vh @ adjoint(vh), eye, dtype)
+    assert info.shape == shape[:-2] and not info.any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("of_a", "of_b"),
     [
@@ -254,6 +284,12 @@ def test_nothing_to_compute(shape: tuple[int, ...]) -> None:
     assert q.shape == tall.shape and r.shape == (*ahead, *tall.shape[-1:] * 2)
     x, info = dense.lstsq(tall, a)
     assert x.shape == (*ahead, tall.shape[-1], n) and info.shape == ahead and not info.any()
+    values, vectors, info = dense.eigh(a)
+    assert values.shape == shape[:-1] and vectors.shape == shape and not info.any()
+    for matrices in (tall, tall.swapaxes(-1, -2)):
+        u, s, vh, info = dense.svd(matrices)
+        assert u.shape == (*matrices.shape[:-1], tall.shape[-1]) and not info.any()
+        assert s.shape == (*ahead, tall.shape[-1]) and vh.shape == (*s.shape, matrices.shape[-1])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -290,6 +326,13 @@ def test_a_bad_matrix_harms_no_other(dtype: Any) -> None:
     assert found[3] == found[11] == 0 and not np.isfinite(found[7])
     for one, other in zip(dense.qr(bad), dense.qr(a), strict=True):
         assert (one[healthy] == other[healthy]).all() and np.isnan(one[7]).any()
+    for call in (dense.eigh, dense.svd, lambda a: dense.svd(a[:, 2:])):
+        found, expected = call(bad), call(a)
+        # A singular matrix has eigenvalues and singular values; the last rows are without infinity.
+        without = np.flatnonzero(found.info)
+        assert without.tolist() == ([7] if found[0].shape[1] == 4 else [7, 30])
+        for one, other in zip(found[:-1], expected[:-1], strict=True):
+            assert (one[healthy] == other[healthy]).all() and not one[without].any()
     found = dense.matmul(bad, b)
     assert (found[healthy] == dense.matmul(a, b)[healthy]).all()
 
@@ -389,6 +432,11 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any, st
     (dense.qr, (A,), {"mode": 1}, TypeError, "mode 1"),
     (dense.lstsq, (B, B[:, :2]), {}, ValueError, r"b: shape \(2, 2, 2\), expected \[3\]"),
     (dense.lstsq, (A[:, :2], B), {}, ValueError, "with m >= n"),
+    (dense.eigh, (B,), {}, ValueError, r"a: shape \(2, 3, 2\), expected \[..., n, n\]"),
+    (dense.eigh, (np.eye(65),), {}, ValueError, "expected orders up to 64"),
+    (dense.svd, (A[0, 0],), {}, ValueError, r"a: shape \(3,\), expected \[..., m, n\]"),
+    (dense.svd, (np.eye(65),), {}, ValueError, "larger extent up to 256, the smaller one up to 64"),
+    (dense.svd, (np.ones((3, 257)),), {}, ValueError, "the larger extent up to 256"),
     (dense.matmul, (A, B[:, :2]), {}, ValueError, r"b: shape \(2, 2, 2\), expected 3 rows as a"),
     (dense.matmul, (A, batch(4, 3, 2)), {}, ValueError, r"dimensions \(2,\) and \(4,\)"),
     (dense.matmul, (A, 2.0), {}, ValueError, r"b: shape \(\), expected vectors or matrices"),

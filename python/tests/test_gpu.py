@@ -565,12 +565,23 @@ BATCH_CALLS: dict[str, Callable[..., Any]] = {
     "qr": lambda a, b, **given: _products(*aperture.dense.qr(a[..., :5], **given)),
     "r": lambda a, b, **given: [abs(aperture.dense.qr(a, mode="r", **given))],
     "lstsq": lambda a, b, **given: list(aperture.dense.lstsq(a[..., :5], b, **given)),
+    "eigh": lambda a, b, **given: _of_eigh(*aperture.dense.eigh(a, **given)),
+    "svd": lambda a, b, **given: _of_svd(*aperture.dense.svd(a[..., :5], **given)),
+    "wide": lambda a, b, **given: _of_svd(*aperture.dense.svd(a[..., :5, :], **given)),
     "matmul": lambda a, b, **given: [aperture.dense.matmul(a, b, **given)],
 }
 
 
 def _products(q: Any, r: Any) -> list[Any]:
     return [q @ r, abs(r)]
+
+
+def _of_eigh(values: Any, vectors: Any, info: Any) -> list[Any]:
+    return [values, (vectors * values[..., None, :]) @ vectors.conj().swapaxes(-1, -2), info]
+
+
+def _of_svd(u: Any, s: Any, vh: Any, info: Any) -> list[Any]:
+    return [(u * s[..., None, :]) @ vh, s, info]
 
 
 def _batches(dtype: Any) -> tuple[Any, Any]:
@@ -627,7 +638,7 @@ def test_batches_of_any_layout(library: Any, layout: Callable[..., Any]) -> None
     a, b = _batches(np.complex64)
     there = layout(library, a), layout(library, b)
     assert (library.host(there[0]) == a).all() and (library.host(there[1]) == b).all()
-    for name in ("cholesky", "solve", "qr", "matmul"):
+    for name in ("cholesky", "solve", "qr", "svd", "matmul"):
         found = BATCH_CALLS[name](*there)
         for one, other in zip(found, BATCH_CALLS[name](a, b, device="cpu"), strict=True):
             assert np.allclose(library.host(one), other, atol=1e-4)

@@ -108,6 +108,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "dense.solve": lambda **given: aperture.dense.solve(BATCH, BATCH[:1, :, :2], **given),
     "dense.lu": lambda **given: aperture.dense.lu(BATCH.swapaxes(1, 2), **given),
     "dense.qr": lambda **given: aperture.dense.qr(BATCH[:, :, :3], **given),
+    "dense.svd": lambda **given: aperture.dense.svd(BATCH[:, :, :3], **given),
     "dense.det": lambda **given: [aperture.dense.det(BATCH, **given)],
 }
 
