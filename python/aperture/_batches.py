@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,7 @@ class Call:
         if tuple(array.shape[:-2]) != self._batch:
             with self._place.home.namespace() as library:
                 array = library.broadcast_to(array, self._batch + extents)
-        array = array.reshape((self._problems, *extents))
-        # Places read arrays in place whose last axis is contiguous.
-        axis = _contiguous_axis(array) if self._place.home is self._place else -1
-        there = self._place.input(
-            name, array.swapaxes(axis, -1) if axis != -1 else array, self.dtype, False
-        )
-        return there.swapaxes(axis, -1) if axis != -1 else there
+        return input_batch(self._place, name, array.reshape((self._problems, *extents)), self.dtype)
 
     def new(self, *extents: int, dtype: npt.DTypeLike | None = None) -> Any:
         """A new batch there, [problem, *extents]."""
@@ -73,7 +67,7 @@ class Call:
 @contextmanager
 def call_of(place: Place, *arrays: Any) -> Iterator[Call]:
     """A call with these arrays [..., row, column], whose leading dimensions are broadcast."""
-    dtype = np.result_type(*(_computed_type(array) for array in arrays))
+    dtype = np.result_type(*(computed_type(array) for array in arrays))
     leading = [tuple(array.shape[:-2]) for array in arrays]
     try:
         batch = np.broadcast_shapes(*leading)
@@ -81,12 +75,26 @@ def call_of(place: Place, *arrays: Any) -> Iterator[Call]:
         raise ValueError(
             f"leading dimensions {' and '.join(map(str, leading))}, expected equal or 1"
         ) from None
-    made_for = ("Batches", place.core.__name__, place.where)
-    with kept(made_for, lambda: place.core.Batches(place.where)) as worker:
+    with worker_of(place) as worker:
         yield Call(place, worker, batch, dtype)
 
 
-def arguments(place: Place, **given: Any) -> list[Any]:
+def worker_of(place: Place) -> AbstractContextManager[Any]:
+    """The extension's object that computes there."""
+    made_for = ("Batches", place.core.__name__, place.where)
+    return kept(made_for, lambda: place.core.Batches(place.where))
+
+
+def input_batch(place: Place, name: str, batch: Any, dtype: npt.DTypeLike) -> Any:
+    """The argument ``name`` [problem, ...] there."""
+    # Places read arrays in place whose last axis is contiguous.
+    axis = _contiguous_axis(batch) if place.home is place else -1
+    if axis == -1:
+        return place.input(name, batch, dtype, False)
+    return place.input(name, batch.swapaxes(axis, -1), dtype, False).swapaxes(axis, -1)
+
+
+def arguments(place: Place, /, **given: Any) -> list[Any]:
     """The arrays of a call in the memory they are in; TypeError for what is none."""
     if isinstance(place.home, HostPlace):
         return [_arrays.host_array(name, array) for name, array in given.items()]
@@ -130,7 +138,7 @@ def as_columns(name: str, array: Any, rows: int) -> tuple[Any, Shape]:
     return (array[:, None], ()) if vector else (array, (int(shape[-1]),))
 
 
-def _computed_type(array: Any) -> type[Any]:
+def computed_type(array: Any) -> type[Any]:
     """The type that elements of this type are computed in."""
     name = getattr(array.dtype, "name", str(array.dtype)).rpartition(".")[2]
     if name.startswith("complex"):

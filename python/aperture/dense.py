@@ -16,6 +16,7 @@ matrix that is 0 for success. The same bits for any number of threads.
 """
 
 from aperture._batch_blas import matmul
+from aperture._batch_elements import for_each
 from aperture._batch_factor import (
     CholeskyResult,
     InvResult,
@@ -42,6 +43,7 @@ __all__ = [
     "cholesky",
     "det",
     "eigh",
+    "for_each",
     "inv",
     "lstsq",
     "lu",

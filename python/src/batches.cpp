@@ -1,13 +1,22 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
 #include "aperture/dense/batch_spectral.hpp"
+#include "aperture/dense/element_text.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
 #include "python/src/worker.hpp"
@@ -144,11 +153,46 @@ struct Functions {
     }
 };
 
+/// A batch [problem][...] of float or double, its name in a body, and whether the body writes it.
+using NamedBatch = std::tuple<std::string, bool, nb::ndarray<nb::ro, DeviceOf<Space>::type>>;
+
+dense::TextBatch text_batch(const NamedBatch& named) {
+    const auto& [name, written, array] = named;
+    dense::TextBatch batch;
+    batch.name = name;
+    batch.access = written ? dense::Access::out : dense::Access::in;
+    batch.type =
+        array.dtype() == nb::dtype<float>() ? dense::NumberType::fp32 : dense::NumberType::fp64;
+    batch.data = const_cast<void*>(array.data());
+    for (std::size_t d = 0; d < array.ndim(); ++d) {
+        const auto extent = static_cast<index_t>(array.shape(d));
+        if (d == 0) {
+            batch.problems = extent;
+        } else {
+            batch.extents.push_back(extent);
+        }
+        batch.strides.push_back(static_cast<index_t>(array.stride(d)));
+    }
+    return batch;
+}
+
+void for_each(Batches& batches, std::uintptr_t stream, const std::string& body,
+              const std::vector<NamedBatch>& named,
+              const std::vector<std::pair<std::string, double>>& parameters, int threads) {
+    dense::ElementText text;
+    text.body = body;
+    for (const NamedBatch& batch : named) text.batches.push_back(text_batch(batch));
+    for (const auto& [name, value] : parameters) text.parameters.push_back({name, value});
+    text.threads = threads;
+    Worker& worker = batches.worker();
+    worker.run(stream, [&] { dense::for_each_element(worker.executor(), text); });
+}
+
 }  // namespace
 
 void bind_batches(nb::module_& module) {
     nb::class_<Batches> bound(module, "Batches");
-    bound.def(nb::init<int>());
+    bound.def(nb::init<int>()).def("for_each", for_each);
     Functions<float>::bind(bound, "float32");
     Functions<double>::bind(bound, "float64");
     Functions<std::complex<float>>::bind(bound, "complex64");

@@ -703,3 +703,61 @@ def test_bad_calls_of_batches_on_a_gpu(library: Any) -> None:
         aperture.dense.inv(there, device="cpu")
     with pytest.raises(ValueError, match="expected orders up to 128"):
         aperture.dense.inv(library.array(np.eye(200, dtype=np.float32)))
+
+
+BODY = """
+for (int i = team.rank; i < 3; i += team.threads) {
+    T sum = gain * z();
+    for (int j = 0; j < 4; ++j) sum += p(i, j) * x(j);
+    y(i) = sum;
+}
+if (team.rank == 0) length() = x(0);
+"""
+
+
+def _operands(kind: Any = np.float32) -> dict[str, Any]:
+    random = np.random.default_rng(1)
+    shapes = {"p": (1000, 3, 4), "x": (1000, 4), "z": (1000,)}
+    return {name: random.normal(size=shape).astype(kind) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("team", [1, 4, 64])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_bodies_of_text_compute_on_every_problem(library: Any, team: int, kind: Any) -> None:
+    if library.name == "jax" and kind is np.float64:
+        pytest.skip("JAX has float64 only with jax_enable_x64")
+    host = _operands(kind)
+    expected = (host["p"] @ host["x"][..., None])[..., 0] + 3 * host["z"][:, None]
+    by_problem = library.array(np.ascontiguousarray(np.moveaxis(host["p"], 0, -1)))
+    layouts = [
+        library.array(host["p"]),
+        library.array(np.ascontiguousarray(host["p"].swapaxes(1, 2))).swapaxes(1, 2),
+        by_problem.swapaxes(1, 2).swapaxes(0, 1),
+    ]
+    for p in layouts:
+        assert (library.host(p) == host["p"]).all()
+        inputs = {"p": p, "x": library.array(host["x"]), "z": library.array(host["z"])}
+        outputs = {"y": (3,), "length": ()}
+        found = aperture.dense.for_each(BODY, inputs, outputs, parameters={"gain": 3}, team=team)
+        assert list(found) == ["y", "length"]
+        assert all(isinstance(array, library.type()) for array in found.values())
+        y, length = (library.host(array) for array in found.values())
+        assert y.dtype == length.dtype == kind
+        assert np.abs(y - expected).max() < 50 * np.finfo(kind).eps
+        assert (length == host["x"][:, 0]).all()
+    staged = aperture.dense.for_each(BODY, host, outputs, parameters={"gain": 3}, team=team)
+    assert np.abs(staged["y"] - expected).max() < 50 * np.finfo(kind).eps
+
+
+def test_bad_bodies_are_refused_with_their_line() -> None:
+    host = _operands()
+    with pytest.raises(ValueError, match=r"does not compile:\n(.|\n)*body\(2\).*nonsense"):
+        aperture.dense.for_each("y() = z();\nnonsense;", host, {"y": ()})
+    with pytest.raises(ValueError, match="the name x is taken"):
+        aperture.dense.for_each("", host, {"x": ()})
+    with pytest.raises(ValueError, match="z holds 9 problems, must hold 1000"):
+        aperture.dense.for_each("", {**host, "z": host["z"][:9]}, {"y": ()})
+    with pytest.raises(ValueError, match="3 threads"):
+        aperture.dense.for_each("", host, {"y": ()}, team=3)
+    nothing = {name: array[:0] for name, array in host.items()}
+    assert aperture.dense.for_each("y() = z();", nothing, {"y": (2,)})["y"].shape == (0, 2)
