@@ -118,7 +118,7 @@ def _real_type(name: str, array: Any) -> type[Any]:
         raise ValueError(
             f"{name}: shape {shape}, expected [problem], [problem, n] or [problem, m, n]"
         )
-    dtype = computed_type(array)
+    dtype = computed_type(array.dtype)
     if np.dtype(dtype).kind == "c":
         raise TypeError(f"{name}: elements of type {array.dtype}, expected real numbers")
     return dtype

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -27,7 +28,11 @@ class Call:
         self._place, self._worker = place, worker
         self._batch, self._problems = batch, math.prod(batch)
         self.dtype = dtype
-        self.real = np.finfo(dtype).dtype
+
+    @property
+    def real(self) -> np.dtype[Any]:
+        """The type of magnitudes of elements."""
+        return np.finfo(self.dtype).dtype
 
     def matrices(self, name: str, array: Any) -> Any:
         """The argument ``name`` there, in place where one of its strides is one element."""
@@ -67,7 +72,7 @@ class Call:
 @contextmanager
 def call_of(place: Place, *arrays: Any) -> Iterator[Call]:
     """A call with these arrays [..., row, column], whose leading dimensions are broadcast."""
-    dtype = np.result_type(*(computed_type(array) for array in arrays))
+    dtype = np.result_type(*(computed_type(array.dtype) for array in arrays))
     leading = [tuple(array.shape[:-2]) for array in arrays]
     try:
         batch = np.broadcast_shapes(*leading)
@@ -138,9 +143,10 @@ def as_columns(name: str, array: Any, rows: int) -> tuple[Any, Shape]:
     return (array[:, None], ()) if vector else (array, (int(shape[-1]),))
 
 
-def computed_type(array: Any) -> type[Any]:
-    """The type that elements of this type are computed in."""
-    name = getattr(array.dtype, "name", str(array.dtype)).rpartition(".")[2]
+@functools.cache
+def computed_type(dtype: Any) -> type[Any]:
+    """The type that elements of this type of any library are computed in."""
+    name = getattr(dtype, "name", str(dtype)).rpartition(".")[2]
     if name.startswith("complex"):
         return np.complex64 if name in ("complex32", "complex64") else np.complex128
     return np.float32 if name in ("float16", "float32") else np.float64

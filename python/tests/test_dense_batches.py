@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -385,6 +387,24 @@ def test_two_threads_compute_at_once() -> None:
 
     with ThreadPoolExecutor(3) as pool:
         assert all(pool.map(work, range(3)))
+
+
+def test_other_threads_go_on_meanwhile() -> None:
+    a = np.broadcast_to(np.eye(64), (4000, 64, 64)).copy()
+    ticks, done = [], threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.001):
+            ticks.append(time.monotonic())
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    begin = time.monotonic()
+    dense.inv(a)
+    end = time.monotonic()
+    done.set()
+    ticker.join()
+    assert sum(begin < moment < end for moment in ticks) >= 3
 
 
 def test_an_interrupt_ends_a_long_run(interrupted: Callable[..., float]) -> None:
