@@ -390,7 +390,7 @@ def test_two_threads_compute_at_once() -> None:
 
 
 def test_other_threads_go_on_meanwhile() -> None:
-    a = np.broadcast_to(np.eye(64), (4000, 64, 64)).copy()
+    a = np.broadcast_to(np.eye(64), (2000, 64, 64)).copy()
     ticks, done = [], threading.Event()
 
     def tick() -> None:
