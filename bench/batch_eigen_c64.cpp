@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/batch_eigen.hpp"
+
+namespace aperture::bench {
+
+void register_eigen_c64() {
+    add_eigen<std::complex<float>>(std::integer_sequence<int, 4, 8, 16>{});
+}
+
+}  // namespace aperture::bench

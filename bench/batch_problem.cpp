@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/batch_problem.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace aperture::bench {
+namespace {
+
+using dense::BatchOperation;
+
+template <class T>
+constexpr bool is_complex = !std::same_as<T, dense::Real<T>>;
+template <class T>
+using Wide = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+template <class T>
+using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
+
+dense::Work work_of(Task task, index_t n, const dense::Element& element) {
+    const auto of = [&](BatchOperation operation) {
+        return dense::work_of(operation, {n, n, operation == BatchOperation::gemm ? n : 1},
+                              element);
+    };
+    const double matrix = double(n * n) * element.bytes;
+    switch (task) {
+        case Task::dot:
+            return of(BatchOperation::dot);
+        case Task::gemv:
+            return of(BatchOperation::gemv);
+        case Task::gemm:
+            return of(BatchOperation::gemm);
+        case Task::cholesky:  // Zeros above the diagonal are written, too.
+            return {of(BatchOperation::cholesky).flops, 1.5 * matrix};
+        case Task::lu:
+        case Task::pivoted_lu:
+            return of(BatchOperation::lu);
+        case Task::solve:  // LU factors, and twice a triangle.
+            return {of(BatchOperation::lu).flops + of(BatchOperation::gemv).flops,
+                    of(BatchOperation::gauss_jordan).bytes};
+        case Task::solve_positive:
+            return of(BatchOperation::solve);
+        case Task::inverse:
+            return of(BatchOperation::invert);
+        case Task::qr:
+            return of(BatchOperation::qr);
+        case Task::change_layout:
+            break;
+    }
+    return {0, 2 * matrix};
+}
+
+bool reads_positive(Task task) {
+    return task == Task::cholesky || task == Task::lu || task == Task::solve_positive;
+}
+bool has_sides(Task task) { return task == Task::solve || task == Task::solve_positive; }
+
+/// Far more than the caches of a core, and at least 1000 problems.
+index_t problems_of(const dense::Work& work) {
+    if (smoke) return 37;
+    const double bytes = double(index_t{96} << 20);
+    return std::clamp<index_t>(static_cast<index_t>(bytes / work.bytes), 1000, index_t{1} << 21);
+}
+
+template <class T>
+T random_number(std::mt19937& generator) {
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    T value = T(uniform(generator));
+    if constexpr (is_complex<T>) value += T(0, uniform(generator));
+    return value;
+}
+
+/// A few different matrices, one after another; the positive definite ones are diagonally dominant.
+template <class T>
+std::vector<T> random_matrices(index_t number, index_t n, bool positive, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::vector<T> all(static_cast<std::size_t>(number * n * n));
+    for (T& entry : all) entry = random_number<T>(generator);
+    for (index_t p = 0; positive && p < number; ++p) {
+        T* const matrix = all.data() + p * n * n;
+        for (index_t i = 0; i < n; ++i) {
+            matrix[i * n + i] = T(std::real(matrix[i * n + i]) + dense::Real<T>(2 * n));
+            for (index_t j = 0; j < i; ++j) {
+                if constexpr (is_complex<T>) {
+                    matrix[j * n + i] = std::conj(matrix[i * n + j]);
+                } else {
+                    matrix[j * n + i] = matrix[i * n + j];
+                }
+            }
+        }
+    }
+    return all;
+}
+
+/// Repeats `few` problems of so many entries each.
+template <class T>
+void repeat(const std::vector<T>& few, index_t entries, bool interleaved, index_t problems, T* to) {
+    const auto different = static_cast<index_t>(few.size()) / std::max<index_t>(entries, 1);
+    if (interleaved) {
+        for (index_t e = 0; e < entries; ++e) {
+            for (index_t p = 0; p < problems; ++p) {
+                to[e * problems + p] = few[std::size_t(p % different * entries + e)];
+            }
+        }
+    } else {
+        for (index_t p = 0; p < problems; ++p) {
+            std::copy_n(few.data() + p % different * entries, entries, to + p * entries);
+        }
+    }
+}
+
+template <class T>
+WideMatrix<T> matrix(const core::View<const T, 3, core::Host>& batch, index_t p, bool by_columns) {
+    WideMatrix<T> m(batch.extent[1], batch.extent[2]);
+    for (index_t i = 0; i < m.rows(); ++i) {
+        for (index_t j = 0; j < m.cols(); ++j) {
+            m(i, j) = Wide<T>(by_columns ? batch(p, j, i) : batch(p, i, j));
+        }
+    }
+    return m;
+}
+
+template <class T>
+WideMatrix<T> column(const core::Array<T, 2>& batch, index_t p) {
+    WideMatrix<T> v(batch.extent()[1], 1);
+    for (index_t i = 0; i < v.rows(); ++i) v(i, 0) = Wide<T>(batch(p, i));
+    return v;
+}
+
+/// P a, by a row of pivots in one of the forms.
+template <class M>
+M permuted(const M& a, core::View<const int, 1, core::Host> pivots, Storage::Pivots form) {
+    M result = a;
+    for (index_t k = 0; k < a.rows(); ++k) {
+        if (form == Storage::permutation) {
+            result.row(pivots(k)) = a.row(k);
+        } else {
+            result.row(k).swap(result.row(pivots(k) - (form == Storage::exchanges ? 0 : 1)));
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<int> batch_orders() {
+    return smoke ? std::vector<int>{4, 9} : std::vector<int>{4, 8, 16, 24, 32, 48, 64, 128};
+}
+
+const char* name_of(Task task) {
+    switch (task) {
+        case Task::dot:
+            return "dot";
+        case Task::gemv:
+            return "gemv";
+        case Task::gemm:
+            return "gemm";
+        case Task::cholesky:
+            return "cholesky";
+        case Task::lu:
+            return "lu";
+        case Task::pivoted_lu:
+            return "pivoted_lu";
+        case Task::solve:
+            return "solve";
+        case Task::solve_positive:
+            return "solve_positive";
+        case Task::inverse:
+            return "inverse";
+        case Task::qr:
+            return "qr";
+        case Task::change_layout:
+            break;
+    }
+    return "change_layout";
+}
+
+template <class T>
+BatchProblem<T>::BatchProblem(Task its_task, int order, const Storage& its_storage)
+    : task(its_task),
+      n(order),
+      storage(its_storage),
+      work(work_of(task, n, dense::element_of<T>)),
+      problems(problems_of(work)) {
+    const core::Extents<3> matrices{problems, n, n};
+    const index_t different = std::min<index_t>(problems, 61);
+    const auto fill = [&](core::Array<T, 3>& array, unsigned seed) {
+        array = core::Array<T, 3>(matrices);
+        repeat<T>(random_matrices<T>(different, n, reads_positive(task), seed), index_t{n} * n,
+                  storage.interleaved, problems, array.data());
+    };
+    const auto fill_vectors = [&](core::Array<T, 2>& array, unsigned seed) {
+        array = core::Array<T, 2>({problems, n});
+        std::mt19937 generator(seed);
+        std::vector<T> few(static_cast<std::size_t>(different * n));
+        for (T& entry : few) entry = random_number<T>(generator);
+        repeat(few, n, false, problems, array.data());
+    };
+    info = core::Array<int, 1>({problems});
+    if (task == Task::dot) {
+        results = core::Array<T, 1>({problems});
+    } else {
+        fill(a, 1);
+    }
+    if (task == Task::dot || task == Task::gemv || has_sides(task)) fill_vectors(x, 2);
+    if (task == Task::dot || task == Task::gemv || task == Task::qr) fill_vectors(y, 3);
+    if (task == Task::gemm) fill(b, 4);
+    if (has_sides(task)) sides = core::Array<T, 3>({problems, 1, n});
+    if (task != Task::dot && task != Task::gemv && !has_sides(task)) fill(c, 5);
+    pivots = core::Array<int, 2>({problems, n});
+}
+
+template <class T>
+void BatchProblem<T>::restore() {
+    if (has_sides(task)) std::copy(x.begin(), x.end(), sides.begin());
+}
+
+template <class T>
+double BatchProblem<T>::error(index_t p) const {
+    using M = WideMatrix<T>;
+    if (task == Task::dot) {
+        const M left = column(x, p), right = column(y, p);
+        const auto exact = (left.adjoint() * right)(0, 0);
+        return std::abs(Wide<T>(results(p)) - exact) / (left.norm() * right.norm());
+    }
+    const M of_a = matrix<T>(in_a(), p, storage.by_columns);
+    const double norm = of_a.norm();
+    if (task == Task::gemv) {
+        return (column(y, p) - of_a * column(x, p)).norm() / (norm * column(x, p).norm());
+    }
+    if (has_sides(task)) {
+        M solution(n, 1);
+        for (index_t i = 0; i < n; ++i) solution(i, 0) = Wide<T>(sides(p, 0, i));
+        return (of_a * solution - column(x, p)).norm() / (norm * solution.norm());
+    }
+    const M of_c = matrix<T>(laid_out<const T>(c), p, storage.by_columns);
+    const M upper = of_c.template triangularView<Eigen::Upper>();
+    switch (task) {
+        case Task::gemm: {
+            const M of_b = matrix<T>(in_b(), p, storage.by_columns);
+            return (of_c - of_a * of_b).norm() / (norm * of_b.norm());
+        }
+        case Task::cholesky: {
+            const M factor = of_c.template triangularView<Eigen::Lower>();
+            return (factor * factor.adjoint() - of_a).norm() / norm;
+        }
+        case Task::lu:
+        case Task::pivoted_lu: {
+            const M lower = of_c.template triangularView<Eigen::UnitLower>();
+            const M rows = permuted(of_a, pivots.view()[p], storage.pivots);
+            return (lower * upper - rows).norm() / norm;
+        }
+        case Task::inverse:
+            return (of_a * of_c - M::Identity(n, n)).norm() / (norm * of_c.norm());
+        case Task::qr:
+            return (upper.adjoint() * upper - of_a.adjoint() * of_a).norm() / (norm * norm);
+        default:
+            return (of_a - matrix<T>(core::View<const T, 3, core::Host>(
+                                         c.data(), {problems, n, n}, {1, problems * n, problems}),
+                                     p, false))
+                .norm();
+    }
+}
+
+template <class T>
+void add_batch(const std::string& name, Task task, int n, const Storage& storage,
+               const std::function<void(BatchProblem<T>&)>& call) {
+    const auto run = [=](benchmark::State& state, const std::string& full) {
+        BatchProblem<T> on(task, n, storage);
+        on.restore();
+        call(on);
+        const double limit = 30.0 * n * double(std::numeric_limits<dense::Real<T>>::epsilon());
+        double worst = 0;
+        for (index_t p = 0; p < on.problems; p += std::max<index_t>(on.problems / 37, 1)) {
+            const double here = on.error(p);
+            if (!(here <= worst)) worst = here;
+            if (!(worst <= limit)) break;
+        }
+        state.counters["error"] = worst;
+        if (!(worst <= limit)) {
+            fail(state, "the result is wrong");
+            return;
+        }
+        const double seconds = measure(state, full, [&] {
+            on.restore();
+            const core::Stopwatch watch;
+            call(on);
+            return watch.seconds();
+        });
+        const int threads = on.cpu.threads();
+        const double gigabytes = 1e-9 * on.work.bytes * double(on.problems);
+        const double gflop = 1e-9 * on.work.flops * double(on.problems);
+        const double copy = gigabytes / copy_bandwidth_gbs(threads);
+        const double peak = gflop / fma_peak_gflops<dense::Real<T>>(threads);
+        state.counters["problems"] = double(on.problems);
+        state.counters["GB/s"] = gigabytes / seconds;
+        state.counters["GFLOP/s"] = gflop / seconds;
+        state.counters["%copy"] = 100 * copy / seconds;
+        state.counters["%peak"] = 100 * peak / seconds;
+        state.counters["%bound"] = 100 * std::max(copy, peak) / seconds;
+    };
+    add_measured("cpu/" + name + "/" + type_name<T>() + "/" + std::to_string(n), run, 0.05);
+}
+
+#define APERTURE_BATCH_PROBLEM(T)                                             \
+    template class BatchProblem<T>;                                           \
+    template void add_batch<T>(const std::string&, Task, int, const Storage&, \
+                               const std::function<void(BatchProblem<T>&)>& call);
+APERTURE_BATCH_PROBLEM(float)
+APERTURE_BATCH_PROBLEM(double)
+APERTURE_BATCH_PROBLEM(std::complex<float>)
+APERTURE_BATCH_PROBLEM(std::complex<double>)
+
+}  // namespace aperture::bench

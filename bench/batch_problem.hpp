@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/dense/batch.hpp"
+#include "aperture/dense/batch_model.hpp"
+#include "bench/program.hpp"
+
+/// Benchmarks of one function on a batch of a CPU: the operands, the check of results, the bound.
+namespace aperture::bench {
+
+using core::index_t;
+
+/// The functions that are compared. Solutions have one right-hand side.
+enum class Task {
+    dot,
+    gemv,
+    gemm,
+    cholesky,
+    lu,
+    pivoted_lu,
+    solve,
+    solve_positive,
+    inverse,
+    qr,
+    change_layout,
+};
+
+/// How an implementation stores results.
+struct Storage {
+    bool by_columns = false;   ///< matrices, also those that it reads
+    bool interleaved = false;  ///< batches
+    enum Pivots { exchanges, exchanges_from_one, permutation } pivots = exchanges;
+};
+
+/// Orders to measure; small ones with --smoke.
+std::vector<int> batch_orders();
+
+template <class T>
+constexpr const char* type_name() {
+    if constexpr (std::same_as<T, float>) return "f32";
+    if constexpr (std::same_as<T, double>) return "f64";
+    if constexpr (std::same_as<T, std::complex<float>>) return "c64";
+    return "c128";
+}
+
+/// Operands and results of a task. Those that it does not need are empty.
+template <class T>
+class BatchProblem {
+  public:
+    BatchProblem(Task task, int n, const Storage& storage);
+
+    core::Cpu cpu;
+    const Task task;
+    const int n;
+    const Storage storage;
+    const dense::Work work;  ///< of one problem
+    const index_t problems;
+    core::Array<T, 3> a, b;   ///< [problem][n][n]: inputs
+    core::Array<T, 3> c;      ///< result
+    core::Array<T, 2> x, y;   ///< [problem][n]
+    core::Array<T, 3> sides;  ///< [problem][1][n]: x at first
+    core::Array<T, 1> results;
+    core::Array<int, 1> info;
+    core::Array<int, 2> pivots;
+
+    /// The batches in their layout.
+    core::View<const T, 3, core::Host> in_a() const { return laid_out<const T>(a); }
+    core::View<const T, 3, core::Host> in_b() const { return laid_out<const T>(b); }
+    core::View<T, 3, core::Host> out_c() { return laid_out<T>(c); }
+
+    /// Restores what the task overwrites.
+    void restore();
+    /// Backward error of a result, relative to the operands' norms.
+    double error(index_t problem) const;
+
+  private:
+    template <class U, class Array>
+    core::View<U, 3, core::Host> laid_out(Array& array) const {
+        core::View<U, 3, core::Host> view(array.data(), array.extent());
+        if (storage.interleaved) view.stride = {1, problems * n, problems};
+        return view;
+    }
+};
+
+/// Registers "cpu/NAME/TYPE/N", which runs call(problem) and, before it times that, checks results.
+template <class T>
+void add_batch(const std::string& name, Task task, int n, const Storage& storage,
+               const std::function<void(BatchProblem<T>&)>& call);
+
+/// Name of a task in those of benchmarks.
+const char* name_of(Task task);
+
+/// The library's functions.
+void register_batches();
+/// Eigen, with orders known when it is compiled ("eigen_fixed_") and not ("eigen_"): a loop over
+/// problems, each of which is one thread's.
+void register_eigen_f32();
+void register_eigen_f64();
+void register_eigen_c64();
+/// LAPACK and BLAS ("lapack_") in such a loop.
+void register_lapack();
+
+}  // namespace aperture::bench
