@@ -110,6 +110,16 @@ core::index_t columns_of(Part part, core::index_t row, core::index_t columns) {
     return part == Part::all ? columns : std::min(columns, (row / square + 1) * square);
 }
 
+/// Bytes from a pack's problems to those of the next, which the thread takes next; 0 where a pack
+/// is more than the first cache levels keep until then.
+template <Scalar T, class Batch>
+std::ptrdiff_t next_pack(const Batch& batch) {
+    constexpr std::ptrdiff_t most = 64 * 1024;
+    const std::ptrdiff_t bytes =
+        width<T> * batch.stride[0] * static_cast<std::ptrdiff_t>(sizeof(T));
+    return bytes <= most ? bytes : 0;
+}
+
 /// Calls copy(runs, reals, lanes) for the rows of matrices that are contiguous in the batch and in
 /// lanes; gapless rows are joined to one run.
 template <Scalar T, class U, class Copy>
@@ -149,15 +159,16 @@ void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t fir
         for (core::index_t i = 0; i < rows; ++i) {
             const core::index_t wanted = part == Part::all ? columns : i + 1;
             for (core::index_t j = 0; j < wanted; ++j) {
-                to.store(
-                    i, j,
-                    gather_element(data + i * batch.stride[1] + j * batch.stride[2], problems));
+                const T* const from = data + i * batch.stride[1] + j * batch.stride[2];
+                prefetch<false>(from, width<T> * sizeof(T));
+                to.store(i, j, gather_element(from, problems));
             }
         }
     } else {
         detail::for_each_run<T>(batch, first, problems, part, to,
-                                [](const auto& runs, core::index_t length, Real<T>* lanes) {
-                                    gather_runs<Real<T>>(runs, length, lanes);
+                                [&](const auto& runs, core::index_t length, Real<T>* lanes) {
+                                    gather_runs<Real<T>>(runs, length, lanes, width<T>,
+                                                         detail::next_pack<T>(batch));
                                 });
     }
 }
@@ -175,16 +186,17 @@ void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
         T* data = batch.data + first * batch.stride[0];
         for (core::index_t i = 0; i < rows; ++i) {
             for (core::index_t j = 0; j < columns; ++j) {
-                scatter_element(from.load(i, j), problems,
-                                data + i * batch.stride[1] + j * batch.stride[2]);
+                T* const to = data + i * batch.stride[1] + j * batch.stride[2];
+                prefetch<true>(to, width<T> * sizeof(T));
+                scatter_element(from.load(i, j), problems, to);
             }
         }
     } else {
-        detail::for_each_run<T>(
-            batch, first, problems, Part::all, from,
-            [problems](const auto& runs, core::index_t length, const Real<T>* lanes) {
-                scatter_runs<Real<T>>(lanes, length, problems, runs);
-            });
+        detail::for_each_run<T>(batch, first, problems, Part::all, from,
+                                [&](const auto& runs, core::index_t length, const Real<T>* lanes) {
+                                    scatter_runs<Real<T>>(lanes, length, problems, runs, width<T>,
+                                                          detail::next_pack<T>(batch));
+                                });
     }
 }
 

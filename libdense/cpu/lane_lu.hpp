@@ -72,9 +72,27 @@ inline PivotReciprocal<T> accept_general_pivot(Element<T> pivot, int order, Info
     return {up, reciprocal(select(good, scaled(pivot, up), unit<T>()))};
 }
 
-/// Exchanges rows k and rows[lane] in every lane.
+/// Exchanges rows k and rows[lane], which is in [k, n), in every lane.
 template <Scalar T>
-inline void exchange_rows(int k, const int* rows, std::ptrdiff_t columns, const Matrix<T>& a) {
+inline void exchange_rows(int k, int n, const int* rows, std::ptrdiff_t columns,
+                          const Matrix<T>& a) {
+    // So few rows are all loaded and stored in less time than the lanes' own ones, one by one.
+    constexpr int few = 12;
+    if (n - k <= few) {
+        Info<T> chosen;
+        for (int l = 0; l < width<T>; ++l) chosen[l] = rows[l];
+        for (std::ptrdiff_t j = 0; j < columns; ++j) {
+            const Element<T> top = a.load(k, j);
+            Element<T> found = top;
+            for (int i = k + 1; i < n; ++i) {
+                const Element<T> value = a.load(i, j);
+                found = select(chosen == i, value, found);
+                a.store(i, j, select(chosen == i, top, value));
+            }
+            a.store(k, j, found);
+        }
+        return;
+    }
     for (int l = 0; l < width<T>; ++l) {
         if (rows[l] == k) continue;
         Real<T>* one = a.at(k, 0) + l;
@@ -109,7 +127,7 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
         if (pivoting == Pivoting::partial) {
             int* const rows = pivots + std::ptrdiff_t{k} * width<T>;
             find_pivots(k, n, a, rows);
-            exchange_rows(k, rows, n, a);
+            exchange_rows(k, n, rows, n, a);
         }
         const PivotReciprocal<T> reciprocal = accept_general_pivot<T>(a.load(k, k), k + 1, info);
         for (int i = k + 1; i < n; ++i) {
@@ -163,7 +181,7 @@ void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const int
               const Matrix<T>& x) {
     if (pivoting == Pivoting::partial) {
         const Matrix<T> entries = x.transposed();
-        for (int k = 0; k < n; ++k) exchange_rows(k, pivots + k * width<T>, rows, entries);
+        for (int k = 0; k < n; ++k) exchange_rows(k, n, pivots + k * width<T>, rows, entries);
     }
     substitute<Second::plain, Diagonal::unused>(n, rows, lu, x, x);
     substitute_upper(n, rows, lu, x);
@@ -182,7 +200,7 @@ void invert(int n, const Matrix<T>& lu, const int* pivots, const Matrix<T>& x) {
         substitute<Second::plain, Diagonal::unused>(n, rows, lu, part, part, first);
         substitute_upper(n, rows, lu, part);
     }
-    for (int k = n - 1; k >= 0; --k) exchange_rows(k, pivots + k * width<T>, n, x);
+    for (int k = n - 1; k >= 0; --k) exchange_rows(k, n, pivots + k * width<T>, n, x);
 }
 
 /// The product of U's diagonal, its sign changed by every exchange.
