@@ -4,7 +4,6 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -89,28 +88,48 @@ struct EigenBatch {
             });
     }
 
-    static void add(int n) {
-        const auto add = [n](Task task, void (*call)(On&), Storage storage = by_columns) {
-            const std::string prefix = order == Eigen::Dynamic ? "eigen_" : "eigen_fixed_";
-            add_batch<T>(prefix + name_of(task), task, n, storage, call);
-        };
-        add(Task::dot, dot);
-        add(Task::gemv, gemv);
-        add(Task::gemm, gemm);
-        add(Task::cholesky, cholesky);
-        add(Task::pivoted_lu, pivoted_lu, {.by_columns = true, .pivots = Storage::permutation});
-        add(Task::solve, solve);
-        add(Task::solve_positive, solve_positive);
-        add(Task::inverse, inverse);
-        add(Task::qr, qr);
+    static BatchCall<T> call(Task task) {
+        switch (task) {
+            case Task::dot:
+                return dot;
+            case Task::gemv:
+                return gemv;
+            case Task::gemm:
+                return gemm;
+            case Task::cholesky:
+                return cholesky;
+            case Task::pivoted_lu:
+                return pivoted_lu;
+            case Task::solve:
+                return solve;
+            case Task::solve_positive:
+                return solve_positive;
+            case Task::inverse:
+                return inverse;
+            case Task::qr:
+                return qr;
+            default:
+                return nullptr;
+        }
     }
 };
 
-template <class T, int... fixed>
-void add_eigen(std::integer_sequence<int, fixed...> /*orders*/) {
-    for (const int n : batch_orders()) {
-        EigenBatch<T, Eigen::Dynamic>::add(n);
-        ((n == fixed ? EigenBatch<T, fixed>::add(n) : void()), ...);
+template <class T>
+BatchCall<T> eigen_call(Task task) {
+    return EigenBatch<T, Eigen::Dynamic>::call(task);
+}
+
+template <class T>
+BatchCall<T> eigen_fixed_call(Task task, int n) {
+    switch (n) {
+        case 4:
+            return EigenBatch<T, 4>::call(task);
+        case 8:
+            return EigenBatch<T, 8>::call(task);
+        case 16:
+            return EigenBatch<T, 16>::call(task);
+        default:
+            return nullptr;
     }
 }
 

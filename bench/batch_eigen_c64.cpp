@@ -4,8 +4,7 @@
 
 namespace aperture::bench {
 
-void register_eigen_c64() {
-    add_eigen<std::complex<float>>(std::integer_sequence<int, 4, 8, 16>{});
-}
+template BatchCall<std::complex<float>> eigen_call<std::complex<float>>(Task);
+template BatchCall<std::complex<float>> eigen_fixed_call<std::complex<float>>(Task, int);
 
 }  // namespace aperture::bench

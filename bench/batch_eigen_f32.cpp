@@ -4,6 +4,7 @@
 
 namespace aperture::bench {
 
-void register_eigen_f32() { add_eigen<float>(std::integer_sequence<int, 4, 8, 16>{}); }
+template BatchCall<float> eigen_call<float>(Task);
+template BatchCall<float> eigen_fixed_call<float>(Task, int);
 
 }  // namespace aperture::bench

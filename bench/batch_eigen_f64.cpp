@@ -4,6 +4,7 @@
 
 namespace aperture::bench {
 
-void register_eigen_f64() { add_eigen<double>(std::integer_sequence<int, 4, 8, 16>{}); }
+template BatchCall<double> eigen_call<double>(Task);
+template BatchCall<double> eigen_fixed_call<double>(Task, int);
 
 }  // namespace aperture::bench

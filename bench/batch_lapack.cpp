@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <complex>
-#include <string>
 #include <vector>
 
 #include "bench/batch_loop.hpp"
@@ -133,23 +132,6 @@ struct LapackBatch {
                          on.y.data() + p * on.n, work.data(), &words, &on.info(p));
             });
     }
-
-    static void add() {
-        for (const int n : batch_orders()) {
-            const auto add = [n](Task task, void (*call)(On&), Storage storage = by_columns) {
-                add_batch<T>(std::string("lapack_") + name_of(task), task, n, storage, call);
-            };
-            add(Task::gemv, gemv);
-            add(Task::gemm, gemm);
-            add(Task::cholesky, cholesky);
-            add(Task::pivoted_lu, pivoted_lu,
-                {.by_columns = true, .pivots = Storage::exchanges_from_one});
-            add(Task::solve, solve);
-            add(Task::solve_positive, solve_positive);
-            add(Task::inverse, inverse);
-            add(Task::qr, qr);
-        }
-    }
 };
 
 /// Threads inside a call are of no use to problems this small.
@@ -162,14 +144,41 @@ void use_one_thread_a_call() {
 
 }  // namespace
 
-void register_lapack() {
 #if APERTURE_LAPACK
+template <class T>
+BatchCall<T> lapack_call(Task task) {
     use_one_thread_a_call();
-    LapackBatch<float>::add();
-    LapackBatch<double>::add();
-    LapackBatch<std::complex<float>>::add();
-    LapackBatch<std::complex<double>>::add();
-#endif
+    using Batch = LapackBatch<T>;
+    switch (task) {
+        case Task::gemv:
+            return Batch::gemv;
+        case Task::gemm:
+            return Batch::gemm;
+        case Task::cholesky:
+            return Batch::cholesky;
+        case Task::pivoted_lu:
+            return Batch::pivoted_lu;
+        case Task::solve:
+            return Batch::solve;
+        case Task::solve_positive:
+            return Batch::solve_positive;
+        case Task::inverse:
+            return Batch::inverse;
+        case Task::qr:
+            return Batch::qr;
+        default:
+            return nullptr;
+    }
 }
+#else
+template <class T>
+BatchCall<T> lapack_call(Task /*task*/) {
+    return nullptr;
+}
+#endif
+template BatchCall<float> lapack_call<float>(Task);
+template BatchCall<double> lapack_call<double>(Task);
+template BatchCall<std::complex<float>> lapack_call<std::complex<float>>(Task);
+template BatchCall<std::complex<double>> lapack_call<std::complex<double>>(Task);
 
 }  // namespace aperture::bench

@@ -43,6 +43,9 @@ dense::Work work_of(Task task, index_t n, const dense::Element& element) {
                     of(BatchOperation::gauss_jordan).bytes};
         case Task::solve_positive:
             return of(BatchOperation::solve);
+        case Task::solve_by_qr:
+            return {of(BatchOperation::qr).flops + 3 * of(BatchOperation::gemv).flops,
+                    of(BatchOperation::gauss_jordan).bytes};
         case Task::inverse:
             return of(BatchOperation::invert);
         case Task::qr:
@@ -56,7 +59,9 @@ dense::Work work_of(Task task, index_t n, const dense::Element& element) {
 bool reads_positive(Task task) {
     return task == Task::cholesky || task == Task::lu || task == Task::solve_positive;
 }
-bool has_sides(Task task) { return task == Task::solve || task == Task::solve_positive; }
+bool has_sides(Task task) {
+    return task == Task::solve || task == Task::solve_positive || task == Task::solve_by_qr;
+}
 
 /// Far more than the caches of a core, and at least 1000 problems.
 index_t problems_of(const dense::Work& work) {
@@ -168,6 +173,8 @@ const char* name_of(Task task) {
             return "solve";
         case Task::solve_positive:
             return "solve_positive";
+        case Task::solve_by_qr:
+            return "solve_by_qr";
         case Task::inverse:
             return "inverse";
         case Task::qr:
@@ -179,12 +186,12 @@ const char* name_of(Task task) {
 }
 
 template <class T>
-BatchProblem<T>::BatchProblem(Task its_task, int order, const Storage& its_storage)
-    : task(its_task),
-      n(order),
-      storage(its_storage),
+BatchProblem<T>::BatchProblem(const BatchCase& which)
+    : task(which.task),
+      n(which.n),
+      storage(which.storage),
       work(work_of(task, n, dense::element_of<T>)),
-      problems(problems_of(work)) {
+      problems(which.problems > 0 && !smoke ? which.problems : problems_of(work)) {
     const core::Extents<3> matrices{problems, n, n};
     const index_t different = std::min<index_t>(problems, 61);
     const auto fill = [&](core::Array<T, 3>& array, unsigned seed) {
@@ -266,13 +273,13 @@ double BatchProblem<T>::error(index_t p) const {
 }
 
 template <class T>
-void add_batch(const std::string& name, Task task, int n, const Storage& storage,
-               const std::function<void(BatchProblem<T>&)>& call) {
+void add_batch(const std::string& name, const BatchCase& which, const BatchCall<T>& call) {
     const auto run = [=](benchmark::State& state, const std::string& full) {
-        BatchProblem<T> on(task, n, storage);
+        BatchProblem<T> on(which);
         on.restore();
         call(on);
-        const double limit = 30.0 * n * double(std::numeric_limits<dense::Real<T>>::epsilon());
+        const double limit =
+            30.0 * which.n * double(std::numeric_limits<dense::Real<T>>::epsilon());
         double worst = 0;
         for (index_t p = 0; p < on.problems; p += std::max<index_t>(on.problems / 37, 1)) {
             const double here = on.error(p);
@@ -302,13 +309,12 @@ void add_batch(const std::string& name, Task task, int n, const Storage& storage
         state.counters["%peak"] = 100 * peak / seconds;
         state.counters["%bound"] = 100 * std::max(copy, peak) / seconds;
     };
-    add_measured("cpu/" + name + "/" + type_name<T>() + "/" + std::to_string(n), run, 0.05);
+    add_measured(name + "/" + type_name<T>() + "/" + std::to_string(which.n), run, 0.05);
 }
 
-#define APERTURE_BATCH_PROBLEM(T)                                             \
-    template class BatchProblem<T>;                                           \
-    template void add_batch<T>(const std::string&, Task, int, const Storage&, \
-                               const std::function<void(BatchProblem<T>&)>& call);
+#define APERTURE_BATCH_PROBLEM(T)   \
+    template class BatchProblem<T>; \
+    template void add_batch<T>(const std::string&, const BatchCase&, const BatchCall<T>&);
 APERTURE_BATCH_PROBLEM(float)
 APERTURE_BATCH_PROBLEM(double)
 APERTURE_BATCH_PROBLEM(std::complex<float>)

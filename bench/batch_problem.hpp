@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ enum class Task {
     pivoted_lu,
     solve,
     solve_positive,
+    solve_by_qr,
     inverse,
     qr,
     change_layout,
@@ -36,6 +38,19 @@ struct Storage {
     bool by_columns = false;   ///< matrices, also those that it reads
     bool interleaved = false;  ///< batches
     enum Pivots { exchanges, exchanges_from_one, permutation } pivots = exchanges;
+};
+
+inline constexpr std::array all_tasks{
+    Task::dot,         Task::gemv,       Task::gemm,  Task::cholesky,
+    Task::lu,          Task::pivoted_lu, Task::solve, Task::solve_positive,
+    Task::solve_by_qr, Task::inverse,    Task::qr,    Task::change_layout};
+
+/// What is measured.
+struct BatchCase {
+    Task task;
+    int n;
+    Storage storage;
+    index_t problems = 0;  ///< 0: far more than the caches of a core, and at least 1000
 };
 
 /// Orders to measure; small ones with --smoke.
@@ -53,7 +68,7 @@ constexpr const char* type_name() {
 template <class T>
 class BatchProblem {
   public:
-    BatchProblem(Task task, int n, const Storage& storage);
+    explicit BatchProblem(const BatchCase& which);
 
     core::Cpu cpu;
     const Task task;
@@ -88,22 +103,32 @@ class BatchProblem {
     }
 };
 
-/// Registers "cpu/NAME/TYPE/N", which runs call(problem) and, before it times that, checks results.
 template <class T>
-void add_batch(const std::string& name, Task task, int n, const Storage& storage,
-               const std::function<void(BatchProblem<T>&)>& call);
+using BatchCall = std::function<void(BatchProblem<T>&)>;
+
+/// Registers NAME/TYPE/N, which runs call(problem) and, before it times that, checks results.
+template <class T>
+void add_batch(const std::string& name, const BatchCase& which, const BatchCall<T>& call);
 
 /// Name of a task in those of benchmarks.
 const char* name_of(Task task);
 
-/// The library's functions.
-void register_batches();
-/// Eigen, with orders known when it is compiled ("eigen_fixed_") and not ("eigen_"): a loop over
-/// problems, each of which is one thread's.
-void register_eigen_f32();
-void register_eigen_f64();
-void register_eigen_c64();
-/// LAPACK and BLAS ("lapack_") in such a loop.
-void register_lapack();
+/// The library's function for a task.
+template <class T>
+BatchCall<T> library_call(Task task);
+/// LAPACK and BLAS in a loop over problems, each of which is one thread's. Empty where there is no
+/// function, or no LAPACK.
+template <class T>
+BatchCall<T> lapack_call(Task task);
+/// How LAPACK stores its results.
+inline constexpr Storage lapack_storage{.by_columns = true, .pivots = Storage::exchanges_from_one};
+
+/// Eigen in such a loop: with orders that are not known when it is compiled, or known.
+template <class T>
+BatchCall<T> eigen_call(Task task);
+template <class T>
+BatchCall<T> eigen_fixed_call(Task task, int n);
+/// How Eigen stores its results.
+inline constexpr Storage eigen_storage{.by_columns = true, .pivots = Storage::permutation};
 
 }  // namespace aperture::bench

@@ -18,7 +18,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
-#include "bench/batch_problem.hpp"
+#include "bench/batch_peers.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/dense_gpu.hpp"
 #include "bench/program.hpp"
@@ -286,10 +286,6 @@ void register_all() {
     add("rank_k/eigen/c64/24", eigen_rank_k<Complex64, 24>);
     each_order(add("change_layout/c64", layout_change<Complex64>));
     register_batches();
-    register_eigen_f32();
-    register_eigen_f64();
-    register_eigen_c64();
-    register_lapack();
     register_dense_gpu();
 }
 
