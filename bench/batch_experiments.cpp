@@ -3,7 +3,8 @@
 // The experiments of Ha et al. 2013, section IV, and of Anderson 2014, chapter 4, with the papers'
 // functions, types, sizes and numbers of problems. scripts/batches makes tables and figures of the
 // report, in which DEVICE/FIGURE/SERIES/TYPE/N is a point of a figure.
-//   batch_experiments [--quick] [Google Benchmark's options]       --quick: a third of the points
+//   batch_experiments [--quick] [Google Benchmark's options]       --quick: a third of the
+//   points, with a quarter of the problems
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -9,9 +9,6 @@
 
 namespace aperture::bench {
 
-/// Set by --quick.
-inline bool quick = false;
-
 /// Points of one figure.
 struct Experiment {
     std::string figure;

@@ -63,11 +63,14 @@ bool has_sides(Task task) {
     return task == Task::solve || task == Task::solve_positive || task == Task::solve_by_qr;
 }
 
-/// Far more than the caches of a core, and at least 1000 problems.
-index_t problems_of(const dense::Work& work) {
+/// So many problems or, if `wanted` is 0, far more than the caches of a core, and at least 1000.
+index_t problems_of(const dense::Work& work, index_t wanted) {
     if (smoke) return 37;
+    const index_t part = quick ? 4 : 1;
+    if (wanted > 0) return std::max<index_t>(wanted / part, 1);
     const double bytes = double(index_t{96} << 20);
-    return std::clamp<index_t>(static_cast<index_t>(bytes / work.bytes), 1000, index_t{1} << 21);
+    return std::clamp<index_t>(static_cast<index_t>(bytes / work.bytes), 1000, index_t{1} << 21) /
+           part;
 }
 
 template <class T>
@@ -191,7 +194,7 @@ BatchProblem<T>::BatchProblem(const BatchCase& which)
       n(which.n),
       storage(which.storage),
       work(work_of(task, n, dense::element_of<T>)),
-      problems(which.problems > 0 && !smoke ? which.problems : problems_of(work)) {
+      problems(problems_of(work, which.problems)) {
     const core::Extents<3> matrices{problems, n, n};
     const index_t different = std::min<index_t>(problems, 61);
     const auto fill = [&](core::Array<T, 3>& array, unsigned seed) {
@@ -309,7 +312,8 @@ void add_batch(const std::string& name, const BatchCase& which, const BatchCall<
         state.counters["%peak"] = 100 * peak / seconds;
         state.counters["%bound"] = 100 * std::max(copy, peak) / seconds;
     };
-    add_measured(name + "/" + type_name<T>() + "/" + std::to_string(which.n), run, 0.05);
+    add_measured(name + "/" + type_name<T>() + "/" + std::to_string(which.n), run,
+                 quick ? 0.01 : 0.05);
 }
 
 #define APERTURE_BATCH_PROBLEM(T)   \

@@ -17,6 +17,9 @@ namespace aperture::bench {
 
 using core::index_t;
 
+/// Measures a quarter of the problems, in a quarter of the time.
+inline bool quick = false;
+
 /// The functions that are compared. Solutions have one right-hand side.
 enum class Task {
     dot,
