@@ -369,8 +369,8 @@ void add_order(index_t n) {
                          pointers(on.gpu, on.c.data(), on.problems, on.n * on.n));
                      return [&on, matrices, cusolver] {
                          const auto order = static_cast<int>(on.n);
-                         V::potrf(cusolver(on), CUBLAS_FILL_MODE_UPPER, order, matrices->data(), order,
-                                  on.info.data(), static_cast<int>(on.problems));
+                         V::potrf(cusolver(on), CUBLAS_FILL_MODE_UPPER, order, matrices->data(),
+                                  order, on.info.data(), static_cast<int>(on.problems));
                      };
                  });
     if (n <= dense::max_spectral_order) {

@@ -13,22 +13,22 @@ namespace aperture::bench {
 template <class T>
 struct Vendor;
 
-#define APERTURE_VENDOR(T, C, X, EIGEN)                             \
-    template <>                                                     \
-    struct Vendor<T> {                                              \
-        using Value = C;                                            \
-        static constexpr auto gemm = cublas##X##gemmStridedBatched; \
-        static constexpr auto gemv = cublas##X##gemvStridedBatched; \
-        static constexpr auto getrf = cublas##X##getrfBatched;      \
-        static constexpr auto getri = cublas##X##getriBatched;      \
-        static constexpr auto getrs = cublas##X##getrsBatched;      \
-        static constexpr auto geqrf = cublas##X##geqrfBatched;      \
-        static constexpr auto matinv = cublas##X##matinvBatched;    \
-        static constexpr auto potrf = cusolverDn##X##potrfBatched;  \
-        static constexpr auto eigen = cusolverDn##X##EIGEN##Batched; \
+#define APERTURE_VENDOR(T, C, X, EIGEN)                                              \
+    template <>                                                                      \
+    struct Vendor<T> {                                                               \
+        using Value = C;                                                             \
+        static constexpr auto gemm = cublas##X##gemmStridedBatched;                  \
+        static constexpr auto gemv = cublas##X##gemvStridedBatched;                  \
+        static constexpr auto getrf = cublas##X##getrfBatched;                       \
+        static constexpr auto getri = cublas##X##getriBatched;                       \
+        static constexpr auto getrs = cublas##X##getrsBatched;                       \
+        static constexpr auto geqrf = cublas##X##geqrfBatched;                       \
+        static constexpr auto matinv = cublas##X##matinvBatched;                     \
+        static constexpr auto potrf = cusolverDn##X##potrfBatched;                   \
+        static constexpr auto eigen = cusolverDn##X##EIGEN##Batched;                 \
         static constexpr auto eigen_size = cusolverDn##X##EIGEN##Batched_bufferSize; \
-        static constexpr auto gesvd = cusolverDn##X##gesvdjBatched; \
-        static constexpr auto gesvd_size = cusolverDn##X##gesvdjBatched_bufferSize; \
+        static constexpr auto gesvd = cusolverDn##X##gesvdjBatched;                  \
+        static constexpr auto gesvd_size = cusolverDn##X##gesvdjBatched_bufferSize;  \
     };
 APERTURE_VENDOR(float, float, S, syevj)
 APERTURE_VENDOR(double, double, D, syevj)

@@ -72,13 +72,12 @@
         EXECUTOR&, MatrixBatch<const T, EXECUTOR::Space>, MatrixBatch<const T, EXECUTOR::Space>,  \
         MatrixBatch<T, EXECUTOR::Space>, core::View<int, 1, EXECUTOR::Space>);
 
-#define APERTURE_SPECTRAL(EXECUTOR, T)                                                             \
-    template void eigen_hermitian<T>(EXECUTOR&, MatrixBatch<const T, EXECUTOR::Space>,             \
-                                     VectorBatch<Real<T>, EXECUTOR::Space>,                        \
-                                     MatrixBatch<T, EXECUTOR::Space>,                              \
-                                     core::View<int, 1, EXECUTOR::Space>);                         \
-    template void svd<T>(EXECUTOR&, MatrixBatch<const T, EXECUTOR::Space>,                         \
-                         MatrixBatch<T, EXECUTOR::Space>, VectorBatch<Real<T>, EXECUTOR::Space>,   \
+#define APERTURE_SPECTRAL(EXECUTOR, T)                                                           \
+    template void eigen_hermitian<T>(                                                            \
+        EXECUTOR&, MatrixBatch<const T, EXECUTOR::Space>, VectorBatch<Real<T>, EXECUTOR::Space>, \
+        MatrixBatch<T, EXECUTOR::Space>, core::View<int, 1, EXECUTOR::Space>);                   \
+    template void svd<T>(EXECUTOR&, MatrixBatch<const T, EXECUTOR::Space>,                       \
+                         MatrixBatch<T, EXECUTOR::Space>, VectorBatch<Real<T>, EXECUTOR::Space>, \
                          MatrixBatch<T, EXECUTOR::Space>, core::View<int, 1, EXECUTOR::Space>);
 
 #define APERTURE_CHOLESKY(EXECUTOR, T)                                                     \

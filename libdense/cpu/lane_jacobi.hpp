@@ -59,7 +59,8 @@ struct Rotation {
 };
 
 /// Brings the largest entry of every lane into [1, 2) by a power of two, and returns its inverse.
-/// Lanes with entries that are not finite become zero, and are in `bad`.
+/// Row i has end_of_row(i) entries. Lanes with entries that are not finite become zero, and are in
+/// `bad`.
 template <Scalar T, class EndOfRow>
 core::Pack<Real<T>> normalise(int rows, const EndOfRow& end_of_row, const Matrix<T>& a,
                               Mask<Real<T>>& bad) {
@@ -166,7 +167,7 @@ Mask<Real<T>> diagonalise(int n, const Matrix<T>& a, const Matrix<T>* v) {
 
 /// Below this, relative to the largest entry, a column is as good as zero.
 template <class R>
-inline constexpr R least_length = roundoff<R> * roundoff<R>;
+inline constexpr R least_length = roundoff<R>* roundoff<R>;
 
 /// Makes the columns of A, m x n from `normalise`, orthogonal: A V.
 template <Scalar T>
@@ -215,8 +216,8 @@ void finish(const Info<T>& info, int rows, int columns, const Matrix<T>& a) {
     }
 }
 
-/// Sorts `values`, a row of n, in ascending order, or descending, and with them the columns of a
-/// matrix of `rows` rows.
+/// Sorts `values`, a row of n, in ascending or descending order, and with them the columns of two
+/// matrices of so many rows.
 template <Scalar T>
 void sort_columns(bool ascending, int n, const Matrix<Real<T>>& values, int rows,
                   const Matrix<T>& a, int other_rows, const Matrix<T>& other) {

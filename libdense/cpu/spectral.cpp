@@ -35,8 +35,8 @@ void store_values(int n, const lanes::Matrix<Real<T>>& values, core::Pack<Real<T
 /// Replaces columns that are as good as zero, the last ones of U, by ones that complete the others
 /// to an orthonormal basis: those of the Q of U = QR.
 template <Scalar T>
-void complete_columns(int m, int n, const lanes::Matrix<Real<T>>& values,
-                      const lanes::Matrix<T>& u, lanes::Scratch<T> scratch) {
+void complete_columns(int m, int n, const lanes::Matrix<Real<T>>& values, const lanes::Matrix<T>& u,
+                      lanes::Scratch<T> scratch) {
     const lanes::Matrix<T> qr = scratch.matrix(m, n, Order::rows);
     const lanes::Matrix<T> q = scratch.matrix(m, n, Order::rows);
     const lanes::Matrix<T> tau = scratch.matrix(1, n);
@@ -93,8 +93,8 @@ void eigen_hermitian(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
                 matrix.store(i, i, lanes::real_element<T>(matrix.load(i, i).re));
             }
             lanes::Mask<Real<T>> failed;
-            const core::Pack<Real<T>> factor =
-                lanes::normalise(n, [](int i) { return i + 1; }, matrix, failed);
+            const core::Pack<Real<T>> factor = lanes::normalise(
+                n, [](int i) { return i + 1; }, matrix, failed);
             if (wants_vectors) lanes::set_identity(n, v);
             failed |= lanes::diagonalise(n, matrix, wants_vectors ? &v : nullptr);
             for (int i = 0; i < n; ++i) eigenvalues.store(0, i, {matrix.load(i, i).re});
@@ -132,8 +132,8 @@ void svd(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T, core
                 lanes::copy(m, n, loaded, left);
             }
             lanes::Mask<Real<T>> failed;
-            const core::Pack<Real<T>> factor =
-                lanes::normalise(m, [n](int) { return n; }, left, failed);
+            const core::Pack<Real<T>> factor = lanes::normalise(
+                m, [n](int) { return n; }, left, failed);
             lanes::set_identity(n, right);
             failed |= lanes::make_orthogonal(m, n, left, right);
             split_lengths(m, n, left, lengths, right, scratch);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libdense/gpu/batch_spectral.cuh"
-
 #include "libdense/batch_instances.hpp"
+#include "libdense/gpu/batch_spectral.cuh"
 
 namespace aperture::dense {
 

@@ -33,11 +33,11 @@ void launch_jacobi(Executor& executor, void (*kernel)(Arguments, JacobiPlace<E>)
         const index_t bytes = blocks * teams * JacobiMemory<E>::matrix_bytes(shape);
         place.scratch = reinterpret_cast<E*>(executor.scratch(static_cast<std::size_t>(bytes)));
     }
-    core::launch(executor, kernel,
-                 core::LaunchConfig{dim3(core::blocks_for(blocks, 1)),
-                                    dim3(static_cast<unsigned>(threads)),
-                                    static_cast<std::size_t>(teams * place.shared_bytes())},
-                 arguments, place);
+    core::launch(
+        executor, kernel,
+        core::LaunchConfig{dim3(core::blocks_for(blocks, 1)), dim3(static_cast<unsigned>(threads)),
+                           static_cast<std::size_t>(teams * place.shared_bytes())},
+        arguments, place);
 }
 
 }  // namespace detail

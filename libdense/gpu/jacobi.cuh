@@ -92,8 +92,8 @@ struct PairSums {
 /// The memory of a team. V lies below A: a rotation turns rows of both.
 template <class T>
 struct JacobiMemory {
-    T* a;  ///< [rows()][row_stride()]
-    PairSums<T>* sums;           ///< [lanes], or [m] if that is more
+    T* a;                          ///< [rows()][row_stride()]
+    PairSums<T>* sums;             ///< [lanes], or [m] if that is more
     JacobiRotation<T>* rotations;  ///< [pairs]
     RealOf<T>* values;             ///< [players]
     int* order;                    ///< [players]
@@ -241,7 +241,7 @@ struct JacobiScale {
 /// rotation, in sweeps. Returns whether most_sweeps do not suffice.
 template <class T, class Step>
 __device__ __forceinline__ bool jacobi_sweeps(const JacobiTeam& team, const JacobiShape& shape,
-                                      const JacobiMemory<T>& memory, Step step) {
+                                              const JacobiMemory<T>& memory, Step step) {
     bool rotated = true;
     APERTURE_NO_UNROLL
     for (int s = 0; s < most_sweeps && team.any_beside(rotated); ++s) {

@@ -75,6 +75,42 @@ __device__ __forceinline__ void rotate_block(const LowerTriangle<T>& a, JacobiPa
     a.store(rows.q, columns.q, qq);
 }
 
+/// A round of A and of so many rows of V. Returns whether this thread has found a rotation.
+template <class T>
+__device__ __forceinline__ bool rotate_round(const JacobiTeam& team, const JacobiShape& shape,
+                                             int round, int rows_of_v,
+                                             const JacobiMemory<T>& memory,
+                                             const LowerTriangle<T>& a, T* v) {
+    bool rotated = false;
+    if (team.rank() < team.pairs()) {
+        const JacobiRotation<T> own =
+            rotate_own_block(a, JacobiPair(round, team.rank(), shape.rounds()));
+        memory.rotations[team.rank()] = own;
+        rotated = !own.is_identity();
+    }
+    team.sync();
+    const JacobiPair columns(round, team.pair(), shape.rounds());
+    const JacobiRotation<T> right = memory.rotations[team.pair()];
+    // With the pairs that follow, up to half the way around: every two pairs once.
+    team.for_each_row(team.pairs() / 2, [&](int d) {
+        const int distance = d + 1;
+        if (2 * distance == team.pairs() && team.pair() >= distance) return;
+        const int other = team.pair() + distance;
+        const int pair = other < team.pairs() ? other : other - team.pairs();
+        const JacobiRotation<T> left = memory.rotations[pair];
+        if (left.is_identity() && right.is_identity()) return;
+        rotate_block(a, JacobiPair(round, pair, shape.rounds()), columns, left, right);
+    });
+    if (!right.is_identity()) {
+        team.for_each_row(rows_of_v, [&](int i) {
+            T* const row = v + i * shape.row_stride();
+            right.turn(row[columns.p], row[columns.q]);
+        });
+    }
+    team.sync();
+    return rotated;
+}
+
 }  // namespace detail
 
 /// Eigenvalues and eigenvectors of Hermitian matrices by two-sided Jacobi rotations (Golub & Van
@@ -95,13 +131,12 @@ __global__ void __launch_bounds__(most_jacobi_threads, 1)
     const JacobiTeam team(shape);
     const JacobiMemory<T> memory = place.memory(team);
     const detail::LowerTriangle<T> a{memory.a, row};
-    const detail::LowerTriangle<T> v{memory.a + players * row, row};
+    T* const v = memory.a + players * row;
     const index_t teams = core::block_threads() / team.lanes();
     APERTURE_NO_UNROLL
     for (index_t first = blockIdx.x * teams; first < p.a.extent[0]; first += gridDim.x * teams) {
         const index_t problem = first + team.number();
         const bool exists = problem < p.a.extent[0];
-        team.sync();
         R largest = R(0);
         team.for_each_entry(players, players, p.a, [&](int i, int j) {
             T entry = T(R(0));
@@ -110,47 +145,21 @@ __global__ void __launch_bounds__(most_jacobi_threads, 1)
             a.at(i, j) = entry;
             largest = core::Maximum()(largest, size_or_infinity(entry));
         });
+        // Until the barrier in here, others may store V and values of the previous problem.
         const JacobiScale scale(team, memory, largest);
-        team.for_each_entry(players, players, p.a, [&](int i, int j) {
-            a.at(i, j) = scale.scaled(a.at(i, j));
-        });
+        team.for_each_entry(players, players, p.a,
+                            [&](int i, int j) { a.at(i, j) = scale.scaled(a.at(i, j)); });
         const bool wants_vectors = !p.vectors.empty();
-        team.sync();
         team.for_each_entry(wants_vectors ? n : 0, players, p.a,
-                            [&](int i, int j) { v.at(i, j) = T(R(i == j ? 1 : 0)); });
+                            [&](int i, int j) { v[i * row + j] = T(R(i == j ? 1 : 0)); });
         team.sync();
         const bool unfinished = jacobi_sweeps(team, shape, memory, [&](int round) {
-            bool rotated = false;
-            if (team.rank() < team.pairs()) {
-                const JacobiRotation<T> own = detail::rotate_own_block(
-                    a, JacobiPair(round, team.rank(), shape.rounds()));
-                memory.rotations[team.rank()] = own;
-                rotated = !own.is_identity();
-            }
-            team.sync();
-            const JacobiPair columns(round, team.pair(), shape.rounds());
-            const JacobiRotation<T> right = memory.rotations[team.pair()];
-            // With the pairs that follow, up to half the way around: every two pairs once.
-            team.for_each_row(team.pairs() / 2, [&](int d) {
-                const int distance = d + 1;
-                if (2 * distance == team.pairs() && team.pair() >= distance) return;
-                const int other = team.pair() + distance;
-                const int pair = other < team.pairs() ? other : other - team.pairs();
-                const JacobiRotation<T> left = memory.rotations[pair];
-                if (left.is_identity() && right.is_identity()) return;
-                detail::rotate_block(a, JacobiPair(round, pair, shape.rounds()), columns, left,
-                                     right);
-            });
-            if (!right.is_identity()) {
-                team.for_each_row(wants_vectors ? n : 0, [&](int i) {
-                    right.turn(v.at(i, columns.p), v.at(i, columns.q));
-                });
-            }
-            team.sync();
-            return rotated;
+            return detail::rotate_round(team, shape, round, wants_vectors ? n : 0, memory, a, v);
         });
         const bool failed = scale.failed || unfinished;
-        if (team.rank() < n) memory.values[team.rank()] = core::real_part(a.at(team.rank(), team.rank()));
+        if (team.rank() < n) {
+            memory.values[team.rank()] = core::real_part(a.at(team.rank(), team.rank()));
+        }
         sort_values(team, n, true, memory);
         if (!exists) continue;
         if (team.rank() == 0) p.info(problem) = failed ? 1 : 0;
@@ -159,7 +168,7 @@ __global__ void __launch_bounds__(most_jacobi_threads, 1)
             p.values(problem, team.rank()) = failed ? R(0) : ldexp(value, scale.exponent);
         }
         team.for_each_entry(wants_vectors ? n : 0, n, p.vectors, [&](int i, int j) {
-            p.vectors(problem, i, j) = failed ? T(R(0)) : v.at(i, memory.order[j]);
+            p.vectors(problem, i, j) = failed ? T(R(0)) : v[i * row + memory.order[j]];
         });
     }
 }

@@ -43,6 +43,48 @@ __device__ __forceinline__ JacobiRotation<T> orthogonal_rotation(int m, PairSums
     return jacobi_rotation(of_q * by_p - of_p * by_q, qp, norm);
 }
 
+/// A round of A and V. Returns whether this thread has found a rotation.
+template <class T>
+__device__ __forceinline__ bool rotate_round(const JacobiTeam& team, const JacobiShape& shape,
+                                             int round, const JacobiMemory<T>& memory) {
+    using R = RealOf<T>;
+    const int row = shape.row_stride();
+    const int m = shape.m;
+    T* const a = memory.a;
+    const JacobiPair at(round, team.pair(), shape.rounds());
+    PairSums<T> sums{T(R(0)), R(0), R(0)};
+    team.for_each_row(m, [&](int i) {
+        const T x = a[i * row + at.p];
+        const T y = a[i * row + at.q];
+        sums.pp = core::add_norm(sums.pp, x);
+        sums.qq = core::add_norm(sums.qq, y);
+        sums.qp = core::multiply_add_conj(sums.qp, x, y);
+    });
+    memory.sums[team.rank()] = sums;
+    team.sync();
+    bool rotated = false;
+    if (team.rank() < team.pairs()) {
+        APERTURE_NO_UNROLL
+        for (int s = 1; s < team.row_step(); ++s) {
+            const PairSums<T> other = memory.sums[s * team.pairs() + team.rank()];
+            sums.pp += other.pp;
+            sums.qq += other.qq;
+            sums.qp += other.qp;
+        }
+        const JacobiRotation<T> own = orthogonal_rotation(m, sums);
+        memory.rotations[team.rank()] = own;
+        rotated = !own.is_identity();
+    }
+    team.sync();
+    const JacobiRotation<T> rotation = memory.rotations[team.pair()];
+    if (!rotation.is_identity()) {
+        team.for_each_row(m + shape.n,
+                          [&](int i) { rotation.turn(a[i * row + at.p], a[i * row + at.q]); });
+    }
+    team.sync();
+    return rotated;
+}
+
 /// Replaces columns of U that are as good as zero, the last ones in its order, by ones that
 /// complete the others to an orthonormal basis: the unit vector that the others reach least, twice
 /// made orthogonal to them.
@@ -86,8 +128,8 @@ __device__ __forceinline__ void complete_columns(const JacobiTeam& team, int m, 
             for_each_own(m, [&](int i) {
                 T entry = u[i * row + column];
                 for (int j = 0; j < k; ++j) {
-                    entry = core::multiply_add(entry, -memory.sums[j].qp,
-                                               u[i * row + memory.order[j]]);
+                    entry =
+                        core::multiply_add(entry, -memory.sums[j].qp, u[i * row + memory.order[j]]);
                 }
                 u[i * row + column] = entry;
             });
@@ -134,44 +176,11 @@ __global__ void __launch_bounds__(most_jacobi_threads, 1)
         team.for_each_entry(n, shape.players(), p.a,
                             [&](int i, int j) { v[i * row + j] = T(R(i == j ? 1 : 0)); });
         const JacobiScale scale(team, memory, largest);
-        team.for_each_entry(m, shape.players(), p.a, [&](int i, int j) {
-            a[i * row + j] = scale.scaled(a[i * row + j]);
-        });
+        team.for_each_entry(m, shape.players(), p.a,
+                            [&](int i, int j) { a[i * row + j] = scale.scaled(a[i * row + j]); });
         team.sync();
         const bool unfinished = jacobi_sweeps(team, shape, memory, [&](int round) {
-            const JacobiPair at(round, team.pair(), shape.rounds());
-            PairSums<T> sums{T(R(0)), R(0), R(0)};
-            team.for_each_row(m, [&](int i) {
-                const T x = a[i * row + at.p];
-                const T y = a[i * row + at.q];
-                sums.pp = core::add_norm(sums.pp, x);
-                sums.qq = core::add_norm(sums.qq, y);
-                sums.qp = core::multiply_add_conj(sums.qp, x, y);
-            });
-            memory.sums[team.rank()] = sums;
-            team.sync();
-            bool rotated = false;
-            if (team.rank() < team.pairs()) {
-                APERTURE_NO_UNROLL
-                for (int s = 1; s < team.row_step(); ++s) {
-                    const PairSums<T> other = memory.sums[s * team.pairs() + team.rank()];
-                    sums.pp += other.pp;
-                    sums.qq += other.qq;
-                    sums.qp += other.qp;
-                }
-                const JacobiRotation<T> own = detail::orthogonal_rotation(m, sums);
-                memory.rotations[team.rank()] = own;
-                rotated = !own.is_identity();
-            }
-            team.sync();
-            const JacobiRotation<T> rotation = memory.rotations[team.pair()];
-            if (!rotation.is_identity()) {
-                team.for_each_row(m + n, [&](int i) {
-                    rotation.turn(a[i * row + at.p], a[i * row + at.q]);
-                });
-            }
-            team.sync();
-            return rotated;
+            return detail::rotate_round(team, shape, round, memory);
         });
         const bool failed = scale.failed || unfinished;
         if (team.rank() < n) {

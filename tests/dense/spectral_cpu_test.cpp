@@ -23,9 +23,8 @@ TEST(SpectralBatch, ManyTinyProblemsOnAnyThreads) {
     const auto values_of = [&](int threads, HostBatch<float>& values, HostBatch<float>& v) {
         core::Cpu cpu(threads);
         std::vector<int> info(problems, -99);
-        eigen_hermitian<float>(cpu, std::as_const(a).view(),
-                               {values.view().data, {problems, n}}, v.view(),
-                               {info.data(), {problems}});
+        eigen_hermitian<float>(cpu, std::as_const(a).view(), {values.view().data, {problems, n}},
+                               v.view(), {info.data(), {problems}});
         EXPECT_EQ(std::count(info.begin(), info.end(), 0), problems);
     };
     HostBatch<float> values(problems, 1, n), v(problems, n, n);
@@ -42,6 +41,30 @@ TEST(SpectralBatch, ManyTinyProblemsOnAnyThreads) {
     for (core::index_t p = 0; p < different; ++p) {
         check_eigen<float>(a.matrix(p), values.columns(p), v.matrix(p));
     }
+}
+
+// Neighbours make a lane rotate by the identity, which may turn a zero's sign.
+TEST(SpectralBatch, SignsOfZerosDoNotDependOnNeighbours) {
+    constexpr int n = 3;
+    constexpr core::index_t problems = 32;
+    std::mt19937 generator(2);
+    Matrix diagonal = Matrix::Constant(n, n, -0.0);
+    diagonal.diagonal() << 3, -2, 1;
+    HostBatch<float> equal(problems, n, n), mixed(problems, n, n);
+    for (core::index_t p = 0; p < problems; ++p) {
+        equal.set(p, diagonal);
+        mixed.set(p, p % 2 == 0 ? diagonal : random_matrix<float>(n, n, generator));
+    }
+    const auto u_of = [&](const HostBatch<float>& a) {
+        core::Cpu cpu(1);
+        HostBatch<float> u(problems, n, n), v(problems, n, n), values(problems, 1, n);
+        std::vector<int> info(problems);
+        svd<float>(cpu, a.view(), u.view(), {values.view().data, {problems, n}}, v.view(),
+                   {info.data(), {problems}});
+        return u;
+    };
+    const HostBatch<float> expected = u_of(equal), u = u_of(mixed);
+    for (core::index_t p = 0; p < problems; p += 2) EXPECT_TRUE(u.same_bits(p, expected, p));
 }
 
 }  // namespace

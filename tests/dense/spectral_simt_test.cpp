@@ -69,7 +69,7 @@ TEST(SimtSpectral, SameBitsInAnyLaneOrder) {
 
 TEST(SimtSpectral, SameBitsInScratchMemory) {
     const HostBatch<T> a = some_matrices(40, 20);
-    core::Simt large, small;
+    core::Simt large, small(core::LaneOrder::random, 5);
     large.device.shared_memory_per_block = 227 * 1024;
     small.device.shared_memory_per_block = 8 * 1024;
     // Blocks have several problems, one after another.

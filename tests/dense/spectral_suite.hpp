@@ -106,16 +106,15 @@ TYPED_TEST_P(SpectralSuite, Eigen) {
         this->check_eigen_batch(n, Order::columns, 0, Order::columns);
     }
     for (Order layout : layouts) {
-        this->check_eigen_batch(6, layout, 3,
-                                layout == Order::problems ? layout : Order::columns);
+        this->check_eigen_batch(6, layout, 3, layout == Order::problems ? layout : Order::columns);
     }
 }
 
 TYPED_TEST_P(SpectralSuite, Svd) {
     using Shape = std::pair<int, int>;
-    for (auto [m, n] : {Shape{4, 0}, Shape{1, 1}, Shape{2, 1}, Shape{2, 2}, Shape{3, 3},
-                        Shape{4, 4}, Shape{5, 3}, Shape{8, 8}, Shape{17, 4}, Shape{16, 16},
-                        Shape{18, 17}, Shape{33, 32}, Shape{64, 64}}) {
+    for (auto [m, n] :
+         {Shape{4, 0}, Shape{1, 1}, Shape{2, 1}, Shape{2, 2}, Shape{3, 3}, Shape{4, 4}, Shape{5, 3},
+          Shape{8, 8}, Shape{17, 4}, Shape{16, 16}, Shape{18, 17}, Shape{33, 32}, Shape{64, 64}}) {
         this->check_svd_batch(m, n, Order::columns, 0);
     }
     for (Order layout : layouts) this->check_svd_batch(9, 6, layout, 3);

@@ -27,8 +27,8 @@ void eigen_hermitian(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
                      VectorBatch<Real<T>, core::Host> values, MatrixBatch<T, core::Host> vectors,
                      core::View<int, 1, core::Host> info);
 
-/// A_b = U_b diag(values_b) V_b^H of matrices of m x n, m >= n. `values`, [problem][n], descend; `u`
-/// is m x n and `v` n x n. Columns of both are orthonormal, also those of values that are zero.
+/// A_b = U_b diag(values_b) V_b^H of matrices of m x n, m >= n. `values`, [problem][n], descend;
+/// `u` is m x n and `v` n x n. Columns of both are orthonormal, also those of values that are zero.
 /// Source: Hestenes 1958; Golub & Van Loan 2013, section 8.6.3.
 template <Scalar T>
 void svd(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T, core::Host> u,
