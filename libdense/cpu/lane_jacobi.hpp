@@ -233,9 +233,9 @@ void sort_columns(bool ascending, int n, const Matrix<Real<T>>& values, int rows
         }
         int columns[width<T>];
         for (int l = 0; l < width<T>; ++l) columns[l] = static_cast<int>(column[l]);
-        exchange_rows(k, columns, 1, values.transposed());
-        exchange_rows(k, columns, rows, a.transposed());
-        exchange_rows(k, columns, other_rows, other.transposed());
+        exchange_rows(k, n, columns, 1, values.transposed());
+        exchange_rows(k, n, columns, rows, a.transposed());
+        exchange_rows(k, n, columns, other_rows, other.transposed());
     }
 }
 

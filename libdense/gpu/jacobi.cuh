@@ -41,7 +41,7 @@ struct JacobiShape {
     APERTURE_HD constexpr int players() const { return players_of(n); }
     APERTURE_HD constexpr int pairs() const { return players() / 2; }
     APERTURE_HD constexpr int rounds() const { return players() - 1; }
-    APERTURE_HD constexpr int row_stride() const { return shared_row_stride(players()); }
+    APERTURE_HD constexpr int row_stride() const { return players() | 1; }
     /// Of A and, below it, V.
     APERTURE_HD constexpr int rows() const { return m + n; }
 };
