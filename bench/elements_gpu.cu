@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/elements_gpu.hpp"
-
 #include "aperture/dense/batch_elements.cuh"
+#include "bench/elements_gpu.hpp"
 
 namespace aperture::bench {
 

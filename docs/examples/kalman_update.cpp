@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tracks a hundred thousand targets with a Kalman filter each: the functor of kalman_update.hpp
 // over all filters in one call.
+#include "kalman_update.hpp"
+
 #include <cstdio>
 #include <exception>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
 #include "aperture/dense/batch_elements.hpp"
-#include "kalman_update.hpp"
 
 namespace core = aperture::core;
 namespace dense = aperture::dense;

@@ -40,7 +40,8 @@ struct KalmanUpdate {
             for (int k = 0; k < 5; ++k) innovation[m] -= x(k) * h[m][k];
         }
         for (int i = 0; i < 5; ++i) x(i) += gain[i][0] * innovation[0] + gain[i][1] * innovation[1];
-        // P = A P A^T + K R K^T with A = I - K H, row by row: B = A P, D = B H^T - K R, P = B - D K^T.
+        // P = A P A^T + K R K^T with A = I - K H, row by row: B = A P, D = B H^T - K R, P = B - D
+        // K^T.
         for (int i = 0; i < 5; ++i) {
             T row[5];
             T d[2];

@@ -57,8 +57,8 @@ void load_lanes(const HostMatrices<const R>& batch, index_t first, int problems,
     }
     for (index_t i = 0; i < rows; ++i) {
         for (index_t j = 0; j < columns; ++j, packs += count) {
-            const R* const from = batch.data + first * batch.stride[0] + i * batch.stride[1] +
-                                  j * batch.stride[2];
+            const R* const from =
+                batch.data + first * batch.stride[0] + i * batch.stride[1] + j * batch.stride[2];
             if (batch.stride[0] == 1 && problems == count) {
                 std::copy_n(from, count, packs);
             } else {
@@ -82,7 +82,8 @@ void store_lanes(const R* packs, const HostMatrices<R>& batch, index_t first, in
             const int some = std::min(width, problems - part);
             auto runs = runs_of(long_rows, first + part, some);
             for (index_t i = 0; i < long_rows.extent[1]; ++i) {
-                lanes::scatter_runs<R>(packs + i * length * count + part, length, some, runs, count);
+                lanes::scatter_runs<R>(packs + i * length * count + part, length, some, runs,
+                                       count);
                 for (R*& run : runs) run += long_rows.stride[1];
             }
         }
@@ -90,8 +91,8 @@ void store_lanes(const R* packs, const HostMatrices<R>& batch, index_t first, in
     }
     for (index_t i = 0; i < rows; ++i) {
         for (index_t j = 0; j < columns; ++j, packs += count) {
-            R* const to = batch.data + first * batch.stride[0] + i * batch.stride[1] +
-                          j * batch.stride[2];
+            R* const to =
+                batch.data + first * batch.stride[0] + i * batch.stride[1] + j * batch.stride[2];
             if (batch.stride[0] == 1 && problems == count) {
                 std::copy_n(packs, count, to);
             } else {

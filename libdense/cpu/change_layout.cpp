@@ -22,7 +22,8 @@ using core::index_t;
 // others. Results of more than a few megabytes are stored past the caches.
 // Percent of memcpy, one core of a Xeon (AVX-512), 64 MB of fp32, to interleaved and to
 // concatenated, of order 9 and 32: 32 KB and 64 entries 57 52, 87 76; 128 KB and 64 entries 72 52,
-// 90 84; 256 KB and 256 entries 81 90, 102 80; 32 KB and 64 entries through the caches 71 72, 59 58.
+// 90 84; 256 KB and 256 entries 81 90, 102 80; 32 KB and 64 entries through the caches 71 72,
+// 59 58.
 constexpr index_t buffer_bytes = 256 * 1024;
 constexpr index_t most_entries = 256;
 constexpr index_t least_problems = 64;
@@ -191,7 +192,8 @@ template <class T>
 void store_tile(Buffer<T> buffer, MatrixBatch<T, core::Host> tile, T* turned, bool past_caches) {
     const auto [problems, rows, columns] = tile.extent;
     const Order order = order_of(tile);
-    if (order == Order::rows) return store_tile(buffer.transposed(), transposed(tile), turned, past_caches);
+    if (order == Order::rows)
+        return store_tile(buffer.transposed(), transposed(tile), turned, past_caches);
     if (order == Order::columns) {
         for_each_run<T>(tile, buffer, [&](index_t length, index_t row) {
             store_runs(buffer.at(row, 0), buffer.column_stride, tile.extent[0], length, turned,
@@ -235,7 +237,8 @@ void change_layout_by(core::Cpu& cpu, MatrixBatch<const T, core::Host> from,
     const bool past_caches = to.size() * index_t{sizeof(T)} > cached_bytes;
     const core::Extents<3> extent = from.extent;
     core::for_each_task(
-        cpu, core::ceil_div(problems, at_once), bytes, [&, extent](index_t task, std::byte* memory) {
+        cpu, core::ceil_div(problems, at_once), bytes,
+        [&, extent](index_t task, std::byte* memory) {
             const index_t first = task * at_once;
             const index_t last = std::min(first + at_once, extent[0]);
             const auto from_here = from.slice(0, first, last);
@@ -254,7 +257,7 @@ void change_layout_by(core::Cpu& cpu, MatrixBatch<const T, core::Host> from,
                         }
                     }
                     store_tile<T>(buffer, to_here.slice(1, i, end_row).slice(2, j, end_column),
- buffer.data + tile_entries * distance, past_caches);
+                                  buffer.data + tile_entries * distance, past_caches);
                 }
             }
         });
@@ -272,8 +275,8 @@ APERTURE_FOR_ALL_SCALARS(APERTURE_CHANGE_LAYOUT, core::Cpu)
 
 // The argument is a type.
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define APERTURE_CHANGE_LAYOUT_BY(EXECUTOR, T)                                       \
-    template void detail::change_layout_by<T>(EXECUTOR&, MatrixBatch<const T, core::Host>, \
+#define APERTURE_CHANGE_LAYOUT_BY(EXECUTOR, T)                                              \
+    template void detail::change_layout_by<T>(EXECUTOR&, MatrixBatch<const T, core::Host>,  \
                                               MatrixBatch<T, core::Host>, ChangeNumbers<T>, \
                                               const void*);
 // NOLINTEND(bugprone-macro-parentheses)

@@ -46,10 +46,9 @@ inline constexpr int small_layout_loads = 8;
 /// `functor`. Neighbouring threads access neighbouring numbers across matrices, so that none is
 /// idle whatever the number of entries.
 ///
-/// Block: 256 threads, 2^problem_bits problems with at most 2048 entries, eight a thread, all loaded
-/// before the first is stored. Grid: problems on x. Shared: [entry][problem], rows padded by one, of
-/// T. Bytes: 2 sizeof(T) per entry.
-/// Source: Ha et al. 2013, section III-C.
+/// Block: 256 threads, 2^problem_bits problems with at most 2048 entries, eight a thread, all
+/// loaded before the first is stored. Grid: problems on x. Shared: [entry][problem], rows padded by
+/// one, of T. Bytes: 2 sizeof(T) per entry. Source: Ha et al. 2013, section III-C.
 template <class T, bool from_interleaved, bool to_interleaved, class Functor>
 __global__ void __launch_bounds__(small_layout_threads)
     transpose_small_batch(KernelView<const T, 3> from, KernelView<T, 3> to, int problem_bits,
@@ -92,8 +91,7 @@ __global__ void __launch_bounds__(small_layout_threads)
         const int i = core::thread_rank() + j * small_layout_threads;
         const Place at = place(to_interleaved, i);
         if (i < count && at.problem < valid) {
-            to.data[to_offset(first + at.problem, at.entry)] =
-                tile[at.entry * stride + at.problem];
+            to.data[to_offset(first + at.problem, at.entry)] = tile[at.entry * stride + at.problem];
         }
     }
 }
@@ -170,8 +168,7 @@ void launch_transpose(Executor& executor, const KernelView<const E, 3>& from,
             ++problem_bits;
         }
         const auto shared = static_cast<std::size_t>(entries * ((1 << problem_bits) + 1));
-        core::launch(executor,
-                     transpose_small_batch<E, from_interleaved, to_interleaved, Functor>,
+        core::launch(executor, transpose_small_batch<E, from_interleaved, to_interleaved, Functor>,
                      core::LaunchConfig{dim3(core::blocks_for(problems, 1 << problem_bits)),
                                         dim3(small_layout_threads), sizeof(E) * shared},
                      from, to, problem_bits, FastDivider(static_cast<int>(entries)), functor);

@@ -36,7 +36,7 @@ TextArguments arguments_of(const ElementText& text) {
 /// Bytes of shared memory, as launch_elements counts them.
 int shared_bytes(const ElementText& text) {
     const int problems = text.threads <= core::warp_size ? 128 / text.threads : 1;
-    int bytes = text.threads <= core::warp_size ? 0 : text.threads / 32 * 8;
+    int bytes = text.threads <= core::warp_size ? 0 : text.threads / 32 * 16;
     for (const TextBatch& batch : text.batches) {
         const MatrixShape shape(batch);
         const bool direct =
@@ -76,13 +76,13 @@ void for_each_element(core::Gpu& gpu, const ElementText& text) {
             "not available");
     }
     const int problems = text.threads <= core::warp_size ? 128 / text.threads : 1;
-    core::launch(gpu, kernel,
-                 core::LaunchConfig{dim3(core::blocks_for(text.batches[0].problems, problems)),
-                                    dim3(text.threads <= core::warp_size
-                                             ? 128u
-                                             : static_cast<unsigned>(text.threads)),
-                                    static_cast<std::size_t>(shared)},
-                 arguments_of(text));
+    core::launch(
+        gpu, kernel,
+        core::LaunchConfig{
+            dim3(core::blocks_for(text.batches[0].problems, problems)),
+            dim3(text.threads <= core::warp_size ? 128u : static_cast<unsigned>(text.threads)),
+            static_cast<std::size_t>(shared)},
+        arguments_of(text));
 }
 
 }  // namespace aperture::dense

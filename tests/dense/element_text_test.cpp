@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <string>
 
 #include "aperture/core/error.hpp"
 #include "libdense/element_source.hpp"
@@ -39,7 +41,21 @@ TEST(ElementText, IsCheckedBeforeItIsCompiled) {
     expect_refused([](auto& t) { t.batches[1].problems = 9; }, "y holds 9 problems, must hold 10");
     expect_refused([](auto& t) { t.batches[0].strides = {1}; }, "x has 1 strides, must have 2");
     expect_refused([](auto& t) { t.batches[0].extents = {0}; }, "an extent of x is 0");
-    expect_refused([](auto& t) { t.batches[0].extents = {1, 2, 3}; }, "problems of x have 3 extents");
+    expect_refused(
+        [](auto& t) {
+            t.batches[0].extents = {1, 2, 3};
+        },
+        "problems of x have 3 extents");
+    expect_refused(
+        [](auto& t) {
+            t.batches[0].extents = {300, 300};
+            t.batches[0].strides = {90000, 300, 1};
+        },
+        "an extent of x is 300; a problem has 1 to 65536 numbers");
+    expect_refused([](auto& t) { t.batches[0].problems = t.batches[1].problems = -1; },
+                   "x holds -1 problems");
+    expect_refused([](auto& t) { t.batches[0].data = reinterpret_cast<void*>(std::uintptr_t{2}); },
+                   "the address of x is not a multiple of 4");
     for (const int threads : {0, 3, 48, 2048}) {
         expect_refused([&](auto& t) { t.threads = threads; }, " threads, must be 1, 2, 4");
     }

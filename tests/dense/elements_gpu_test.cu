@@ -93,14 +93,34 @@ TEST_F(ElementsOnGpu, TakeABodyAsText) {
                 for (int i = team.rank; i < 3; i += team.threads) {
                     for (int j = 0; j < 2; ++j) x(i) += gain * k(i, j) * z(j);
                 })";
-            text.batches = {{"x", Access::in_out, NumberType::fp32, x_there.view().data, problems,
-                             {3}, strides(x.view)},
-                            {"k", Access::in, NumberType::fp32, k_there.view().data, problems,
-                             {3, 2}, strides(k.view)},
-                            {"z", Access::in, NumberType::fp64, z_there.view().data, problems, {2},
+            text.batches = {{"x",
+                             Access::in_out,
+                             NumberType::fp32,
+                             x_there.view().data,
+                             problems,
+                             {3},
+                             strides(x.view)},
+                            {"k",
+                             Access::in,
+                             NumberType::fp32,
+                             k_there.view().data,
+                             problems,
+                             {3, 2},
+                             strides(k.view)},
+                            {"z",
+                             Access::in,
+                             NumberType::fp64,
+                             z_there.view().data,
+                             problems,
+                             {2},
                              strides(z.view)},
-                            {"norm", Access::out, NumberType::fp64, norm_there.view().data,
-                             problems, {}, strides(norm.view)}};
+                            {"norm",
+                             Access::out,
+                             NumberType::fp64,
+                             norm_there.view().data,
+                             problems,
+                             {},
+                             strides(norm.view)}};
             text.parameters = {{"gain", 0.5}};
             text.threads = threads;
             for_each_element(gpu, text);

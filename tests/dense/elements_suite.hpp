@@ -34,8 +34,8 @@ struct Placed {
         using Interleaved = core::View<T, Rank, core::Host, core::Interleaved>;
         using Concatenated = core::View<T, Rank, core::Host, core::Concatenated>;
         view.extent = extent;
-        view.stride = interleaved ? Interleaved::dense_strides(padded)
-                                  : Concatenated::dense_strides(padded);
+        view.stride =
+            interleaved ? Interleaved::dense_strides(padded) : Concatenated::dense_strides(padded);
         index_t size = 1;
         for (const index_t e : padded) size *= e;
         store.assign(static_cast<std::size_t>(size), T(-777));
@@ -173,7 +173,8 @@ void check_team() {
             for (index_t p = 0; p < problems; ++p) {
                 for (int j = 0; j < 7; ++j) {
                     x.view(p, j) = static_cast<T>(uniform(generator));
-                    for (int i = 0; i < 3; ++i) a.view(p, i, j) = static_cast<T>(uniform(generator));
+                    for (int i = 0; i < 3; ++i)
+                        a.view(p, i, j) = static_cast<T>(uniform(generator));
                 }
             }
             const std::vector<T> a_before = a.store;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/dense/layout_suite.hpp"
-
 #include "libdense/gpu/change_layout.cuh"
+#include "tests/dense/layout_suite.hpp"
 
 namespace aperture::dense::oracle {
 namespace {
@@ -54,9 +53,9 @@ TEST(ChangeLayout, OfLargeBatches) {
     for (core::index_t p = 0; p < problems; ++p) {
         for (int j = 0; j < 37; ++j) {
             wrong += to.view()(p, 0, j) == from.view()(p, 0, j) &&
-                    back.view()(p, 0, j) == from.view()(p, 0, j)
-                ? 0
-                : 1;
+                             back.view()(p, 0, j) == from.view()(p, 0, j)
+                         ? 0
+                         : 1;
         }
     }
     EXPECT_EQ(wrong, 0);
@@ -69,9 +68,8 @@ void expect_disjoint(const core::Extents<3>& extent, const Padding& padding) {
     const core::View<int, 3, core::Host, Layout> view(uses.data(), extent, padding.stride);
     for (core::index_t p = 0; p < extent[0]; ++p) {
         for (core::index_t i = 0; i < extent[1]; ++i) {
-            for (core::index_t j = 0; j < extent[2]; ++j) ++view.data[p * padding.stride[0] +
-                                                                      i * padding.stride[1] +
-                                                                      j * padding.stride[2]];
+            for (core::index_t j = 0; j < extent[2]; ++j)
+                ++view.data[p * padding.stride[0] + i * padding.stride[1] + j * padding.stride[2]];
         }
     }
     EXPECT_EQ(std::count(uses.begin(), uses.end(), 1), extent[0] * extent[1] * extent[2]);
@@ -95,9 +93,9 @@ TEST(Padding, AlignsMatricesWhereThatIsCheap) {
     const auto stride = [](core::index_t n) {
         return padded<float, core::Concatenated>({10, 1, n}).stride[0];
     };
-    EXPECT_EQ(stride(5), 5);      // 8 would cost 60 %
-    EXPECT_EQ(stride(39), 40);    // of 16 bytes
-    EXPECT_EQ(stride(31), 32);    // of 128 bytes
+    EXPECT_EQ(stride(5), 5);    // 8 would cost 60 %
+    EXPECT_EQ(stride(39), 40);  // of 16 bytes
+    EXPECT_EQ(stride(31), 32);  // of 128 bytes
     EXPECT_EQ(stride(1001), 1024);
 }
 

@@ -20,11 +20,12 @@ using testing::HasSubstr;
 /// x += gain K z, of fp32 vectors and an fp64 number.
 ElementText example() {
     ElementText text;
-    text.body = "for (int i = team.rank; i < 3; i += team.threads) {\n"
-                "    for (int j = 0; j < 2; ++j) x(i) += gain * k(i, j) * T(z(j));\n"
-                "}\n"
-                "const T all = team.sum(T(x(0)));\n"
-                "if (team.rank == 0) norm() = sqrt(all);\n";
+    text.body =
+        "for (int i = team.rank; i < 3; i += team.threads) {\n"
+        "    for (int j = 0; j < 2; ++j) x(i) += gain * k(i, j) * T(z(j));\n"
+        "}\n"
+        "const T all = team.sum(T(x(0)));\n"
+        "if (team.rank == 0) norm() = sqrt(all);\n";
     text.batches = {
         {"x", Access::in_out, NumberType::fp32, nullptr, 10, {3}, {3, 1}},
         {"k", Access::in, NumberType::fp32, nullptr, 10, {3, 2}, {6, 2, 1}},

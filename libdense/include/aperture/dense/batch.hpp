@@ -82,7 +82,8 @@ constexpr Padding padded(core::Extents<3> extent) {
     } else {
         static_assert(std::same_as<Layout, core::Concatenated>);
         core::index_t matrix = entries;
-        for (core::index_t unit = line; unit > 1 && unit * core::index_t{sizeof(T)} >= 16; unit /= 2) {
+        for (core::index_t unit = line; unit > 1 && unit * core::index_t{sizeof(T)} >= 16;
+             unit /= 2) {
             if (affordable(rounded(entries, unit), entries)) {
                 matrix = rounded(entries, unit);
                 break;
@@ -107,8 +108,8 @@ void change_layout_by(core::Cpu& cpu, MatrixBatch<const T, core::Host> from,
                       MatrixBatch<T, core::Host> to, ChangeNumbers<T> change, const void* context);
 }  // namespace detail
 
-/// The same with to = functor(from), entry by entry: one reading and one writing instead of two. The
-/// functor, of a T, must not throw. For nvcc, change_layout.cuh has the same for a Gpu.
+/// The same with to = functor(from), entry by entry: one reading and one writing instead of two.
+/// The functor, of a T, must not throw. For nvcc, change_layout.cuh has the same for a Gpu.
 template <Scalar T, class Functor>
 void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host> from,
                    MatrixBatch<T, core::Host> to, const Functor& functor) {

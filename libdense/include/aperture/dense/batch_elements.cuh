@@ -69,8 +69,8 @@ struct ElementsShape {
                   "1 thread, a group of 2, 4, 8, 16 or 32, or a block of 64, 96, ..., 1024");
     static constexpr int block = threads <= core::warp_size ? 128 : threads;
     static constexpr int problems = block / threads;
-    /// Bytes for the sums of a block's warps.
-    static constexpr int sum_bytes = threads <= core::warp_size ? 0 : block / 32 * 8;
+    /// Bytes for the sums of a block's warps, of numbers of up to 16 bytes.
+    static constexpr int sum_bytes = threads <= core::warp_size ? 0 : block / 32 * 16;
 };
 
 /// Bytes of an operand's tile, to multiples of 16.
@@ -126,10 +126,10 @@ struct StagedElements<threads, Operand<access, T, core::Kernel, extents...>> {
             APERTURE_UNROLL
             for (int e = 0; e < Batch::entries; ++e) {
                 const int row = e / Batch::columns, column = e % Batch::columns;
-                element.value[e] = is_direct
-                                       ? operand.batch(problem, row, column)
-                                       : tile[local * Tile::problem_stride +
-                                              row * Tile::row_stride + column];
+                element.value[e] =
+                    is_direct
+                        ? operand.batch(problem, row, column)
+                        : tile[local * Tile::problem_stride + row * Tile::row_stride + column];
             }
         }
     }
@@ -157,8 +157,8 @@ struct StagedElements<threads, Operand<access, T, core::Kernel, extents...>> {
         }
     }
     __device__ __forceinline__ auto shared_element(int local) const {
-        return SharedElement<T, access, Tile::row_stride, extents...>{
-            tile + local * Tile::problem_stride};
+        return SharedElement<T, access, Tile::row_stride, extents...>{tile +
+                                                                      local * Tile::problem_stride};
     }
 };
 
@@ -175,12 +175,12 @@ __device__ __forceinline__ void run_functor(const Functor& functor, index_t firs
             (staged.from_registers(local, first + local), ...);
         } else {
             const int lane = core::lane_rank() / threads * threads;
-            const Team<threads> team{core::thread_rank() % threads,
-                                     threads < 32 ? ((1u << threads % 32) - 1u) << lane
-                                                  : core::full_warp,
-                                     sums};
-            [&](auto... elements) { call_functor(functor, team, elements...); }(
-                staged.shared_element(local)...);
+            const Team<threads> team{
+                core::thread_rank() % threads,
+                threads < 32 ? ((1u << threads % 32) - 1u) << lane : core::full_warp, sums};
+            [&](auto... elements) {
+                call_functor(functor, team, elements...);
+            }(staged.shared_element(local)...);
         }
     }
     __syncthreads();
@@ -221,8 +221,9 @@ __global__ void __launch_bounds__(detail::ElementsShape<threads>::block)
 namespace detail {
 template <class Executor>
 void expects_shared(const Executor& executor, int bytes) {
-    core::expects(bytes <= executor.shared_memory_per_block(), "for_each_element: a block's elements take ",
-                  bytes, " bytes of shared memory, there are ", executor.shared_memory_per_block(),
+    core::expects(bytes <= executor.shared_memory_per_block(),
+                  "for_each_element: a block's elements take ", bytes,
+                  " bytes of shared memory, there are ", executor.shared_memory_per_block(),
                   "; more threads for an element leave fewer in a block");
 }
 
@@ -231,11 +232,10 @@ void launch_elements(Executor& executor, index_t problems, const Functor& functo
                      const Operands&... operands) {
     using Shape = ElementsShape<threads>;
     if (problems == 0) return;
-    const int shared =
-        Shape::sum_bytes +
-        (0 + ... + (StagedElements<threads, Operands>::direct(operands)
-                        ? 0
-                        : StagedElements<threads, Operands>::bytes));
+    const int shared = Shape::sum_bytes + (0 + ... +
+                                           (StagedElements<threads, Operands>::direct(operands)
+                                                ? 0
+                                                : StagedElements<threads, Operands>::bytes));
     expects_shared(executor, shared);
     core::launch(executor, elements_kernel<threads, Functor, Operands...>,
                  core::LaunchConfig{dim3(core::blocks_for(problems, Shape::problems)),

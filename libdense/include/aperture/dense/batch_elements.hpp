@@ -126,9 +126,9 @@ struct Alone {
 
 template <class Functor, class... Batches>
 void run_in_lanes(const Functor& functor, core::index_t first, core::index_t last,
-                  Batches... batches) {
-    constexpr core::index_t count = 64 / static_cast<int>(std::min({sizeof(typename Batches::R)...}));
-    static_assert((... && (count == 64 / sizeof(typename Batches::R))),
+                  Batches&&... batches) {
+    constexpr core::index_t count = std::max({Lanes<typename Batches::R>::count...});
+    static_assert((... && (count == Lanes<typename Batches::R>::count)),
                   "for_each_element: the batches of a call are all float or all double");
     for (core::index_t begin = first; begin < last; begin += count) {
         const auto problems = static_cast<int>(std::min(count, last - begin));
@@ -140,7 +140,7 @@ void run_in_lanes(const Functor& functor, core::index_t first, core::index_t las
 
 template <class Functor, class... Batches>
 void run_alone(const Functor& functor, core::index_t first, core::index_t last,
-               Batches... batches) {
+               Batches&&... batches) {
     for (core::index_t problem = first; problem < last; ++problem) {
         (batches.load(problem), ...);
         call_functor(functor, OneThread{}, batches.seen()...);
@@ -149,11 +149,12 @@ void run_alone(const Functor& functor, core::index_t first, core::index_t last,
 }
 
 template <class Functor, class... Batches>
-inline constexpr bool takes =
-    requires(const Functor& functor, Batches&... batches) { functor(batches.seen()...); } ||
-    requires(const Functor& functor, Batches&... batches) {
-        functor(OneThread{}, batches.seen()...);
-    };
+inline constexpr bool takes = requires(const Functor& functor, Batches&... batches) {
+    functor(batches.seen()...);
+}
+|| requires(const Functor& functor, Batches&... batches) {
+    functor(OneThread{}, batches.seen()...);
+};
 
 }  // namespace detail
 

@@ -140,10 +140,10 @@ APERTURE_HD T select(bool condition, T yes, T no) {
 
 namespace detail {
 template <class Functor, class Team, class... Elements>
-inline constexpr bool takes_team =
-    requires(const Functor& functor, const Team& team, Elements&... elements) {
-        functor(team, elements...);
-    };
+inline constexpr bool takes_team = requires(const Functor& functor, const Team& team,
+                                            Elements&... elements) {
+    functor(team, elements...);
+};
 
 /// Calls a functor with or without the threads that share the element.
 template <class Functor, class Team, class... Elements>

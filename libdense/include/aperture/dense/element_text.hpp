@@ -32,14 +32,15 @@ struct TextParameter {
 
 /// The body of a functor, statements of CUDA C++ that see
 ///   - each batch by its name, as an Element: p(i, j), x(i), z(); those that are `in` are const;
-///   - each parameter by its name, a constant of type T: float if all batches are fp32, else double;
+///   - each parameter by its name, a constant of type T: float if all batches are fp32, else
+///   double;
 ///   - `team`: see for_each_element.
 /// "for (int i = 0; i < 5; ++i) x(i) += gain * z();"
 struct ElementText {
     std::string body;
-    std::vector<TextBatch> batches;        ///< 1 to 16
-    std::vector<TextParameter> parameters; ///< up to 32
-    int threads = 1;                       ///< that share an element, as those of for_each_element
+    std::vector<TextBatch> batches;         ///< 1 to 16
+    std::vector<TextParameter> parameters;  ///< up to 32
+    int threads = 1;                        ///< that share an element, as those of for_each_element
 };
 
 #if APERTURE_CUDA

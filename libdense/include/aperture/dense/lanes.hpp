@@ -47,11 +47,11 @@ struct alignas(64) Lanes {
         return a;
     }
 
-#define APERTURE_LANES_COMPARISON(OP)                                            \
-    [[gnu::always_inline]] friend inline Mask operator OP(Lanes a, Lanes b) {    \
-        Mask mask;                                                               \
-        for (int i = 0; i < parts; ++i) mask.part[i] = a.part[i] OP b.part[i];   \
-        return mask;                                                             \
+#define APERTURE_LANES_COMPARISON(OP)                                          \
+    [[gnu::always_inline]] friend inline Mask operator OP(Lanes a, Lanes b) {  \
+        Mask mask;                                                             \
+        for (int i = 0; i < parts; ++i) mask.part[i] = a.part[i] OP b.part[i]; \
+        return mask;                                                           \
     }
     APERTURE_LANES_COMPARISON(<)
     APERTURE_LANES_COMPARISON(<=)
