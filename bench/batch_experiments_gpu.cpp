@@ -14,7 +14,6 @@
 #include "aperture/dense/batch_factor.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
 #include "bench/block_shapes.hpp"
-#include "bench/gpu_ceilings.hpp"
 #include "bench/gpu_parameters.hpp"
 #include "bench/vendor_calls.hpp"
 
