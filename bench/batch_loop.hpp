@@ -7,8 +7,6 @@
 /// How the peers of the library run over a batch.
 namespace aperture::bench {
 
-inline constexpr Storage by_columns{.by_columns = true};
-
 /// Calls body(p, workspace) for every problem. Each thread makes its own workspace.
 template <class T, class Make, class Body>
 void for_each_problem(BatchProblem<T>& on, const Make& make, const Body& body) {
