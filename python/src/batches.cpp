@@ -26,16 +26,19 @@ namespace {
 
 using Executor = Worker::Executor;
 
-/// An executor for functions of batches.
-class Batches {
+/// An executor for functions of batches. A type of its own for each module, for both are known to
+/// one nanobind.
+template <class Worker>
+class BatchesOn {
   public:
     /// `where`: the number of threads, or of the GPU.
-    explicit Batches(int where) : worker_(where) {}
+    explicit BatchesOn(int where) : worker_(where) {}
     Worker& worker() { return worker_; }
 
   private:
     Worker worker_;
 };
+using Batches = BatchesOn<Worker>;
 
 /// What a method takes for a parameter of its function: an array for a view.
 template <class T>
