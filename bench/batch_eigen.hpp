@@ -126,8 +126,6 @@ BatchCall<T> eigen_fixed_call(Task task, int n) {
             return EigenBatch<T, 4>::call(task);
         case 8:
             return EigenBatch<T, 8>::call(task);
-        case 16:
-            return EigenBatch<T, 16>::call(task);
         default:
             return nullptr;
     }
