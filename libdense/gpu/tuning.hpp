@@ -53,7 +53,7 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
     const int columns = order + compiled_sides(right_hand_sides);
     int lanes = columns_lanes<T>(ColumnsWork::solve, order, columns);
     // A warp's two columns of order 32 and the pivot's, of 8 bytes: a block would take longer.
-    if (lanes == 0 && order <= 32 && columns <= 64 && sizeof(T) == 8) lanes = 32;
+    if (lanes == 0 && order >= 1 && order <= 32 && columns <= 64 && sizeof(T) == 8) lanes = 32;
     return {lanes, lanes > 0 ? (columns + lanes - 1) / lanes : 0};
 }
 

@@ -62,6 +62,8 @@ class Jax:
 
     def __init__(self, gpu: int) -> None:
         self.module = importlib.import_module("jax")
+        # Products of the tests, too, are to be those of fp32.
+        self.module.config.update("jax_default_matmul_precision", "highest")
         self.device = self.module.devices("gpu")[gpu]
 
     def array(self, host: Any) -> Any:
