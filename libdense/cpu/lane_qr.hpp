@@ -42,7 +42,8 @@ core::Pack<Real<T>> safe_scale(int rows, int columns, const Matrix<T>& a) {
     for (int l = 0; l < width<T>; ++l) {
         const R size = largest[l];
         if (!(size > 0) || size > std::numeric_limits<R>::max()) continue;
-        const int exponent = std::ilogb(size);
+        // The inverse of a subnormal number would overflow.
+        const int exponent = std::ilogb(std::max(size, std::numeric_limits<R>::min()));
         // Sums of squares of the small entries beside the largest must not vanish either.
         if (exponent > range || exponent < -range / 2) scale[l] = std::ldexp(R{1}, -exponent);
     }

@@ -17,7 +17,10 @@ void for_each_piece(core::Gpu& gpu, std::size_t device_bytes,
         if (gpu.has_checkpoint()) other.set_checkpoint([&gpu] { gpu.checkpoint(); });
         executors.push_back(&other);
     }
-    run_in_pieces<core::Gpu>(executors, operands, plan, function);
+    run_in_pieces<core::Gpu>(executors, operands, plan, [&](core::Gpu& on, auto pieces) {
+        gpu.checkpoint();
+        function(on, pieces);
+    });
 }
 
 }  // namespace aperture::dense::detail

@@ -14,7 +14,8 @@ template <class R>
 __device__ __forceinline__ R safe_scale(R largest) {
     if (!(largest > R(0)) || largest > largest_finite<R>) return R(1);
     constexpr int range = sizeof(R) == sizeof(float) ? 56 : 504;
-    const int exponent = ilogb(largest);
+    // The inverse of a subnormal number would overflow.
+    const int exponent = ilogb(core::Maximum()(largest, smallest_normal<R>));
     // Sums of squares of the small entries beside the largest must not vanish either.
     return exponent > range || exponent < -range / 2 ? ldexp(R(1), -exponent) : R(1);
 }

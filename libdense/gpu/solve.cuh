@@ -25,7 +25,7 @@ namespace detail {
 template <class E, Elimination elimination, int... orders>
 auto compiled_kernel(std::integer_sequence<int, orders...>, int order,
                      tuning::RegisterSolve policy) {
-    void (*found)(SolveArguments<E>) = nullptr;
+    void (*found)(CholeskyArguments<E>) = nullptr;
     [[maybe_unused]] const auto compare = [&]<int its_order, bool many>() {
         constexpr tuning::RegisterSolve its =
             tuning::register_solve<E>(its_order, many ? 1 << 20 : 1);
@@ -49,23 +49,20 @@ std::string register_solve_expression(int order, tuning::RegisterSolve policy,
                       elimination == Elimination::below ? "below" : "above_and_below", ">");
 }
 
-inline core::KernelSource register_solve_source() {
-    return {"libdense/gpu/solve_in_registers.cuh", {core::kernel_texts(), kernel_texts()}};
-}
+inline constexpr const char* register_solve_file = "libdense/gpu/solve_in_registers.cuh";
 
 /// Returns false if no such kernel is available; the caller then uses another one.
 template <class Orders, class Executor, class E>
 bool solve_in_sub_warps(Executor& executor, Elimination elimination,
-                        const SolveArguments<E>& arguments) {
-    const tuning::RegisterSolve policy =
-        tuning::register_solve<E>(arguments.order, arguments.right_hand_sides);
+                        const CholeskyArguments<E>& arguments) {
+    const auto order = static_cast<int>(arguments.a.extent[1]);
+    const tuning::RegisterSolve policy = tuning::register_solve<E>(order, arguments.x.extent[1]);
     if (policy.lanes == 0) return false;
     const core::LaunchConfig config{
         dim3(core::blocks_for(arguments.a.extent[0], register_solve_threads / policy.lanes)),
         dim3(register_solve_threads),
         static_cast<std::size_t>(
-            register_solve_shared_bytes<E>(arguments.order, policy.lanes, policy.slots))};
-    const int order = arguments.order;
+            register_solve_shared_bytes<E>(order, policy.lanes, policy.slots))};
     if (const auto compiled =
             elimination == Elimination::below
                 ? compiled_kernel<E, Elimination::below>(Orders{}, order, policy)
@@ -74,8 +71,8 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
         return true;
     }
 #if defined(__CUDACC__)
-    const auto kernel = core::specialise<void(SolveArguments<E>)>(
-        executor, register_solve_source(),
+    const auto kernel = core::specialise<void(CholeskyArguments<E>)>(
+        executor, kernel_source(register_solve_file),
         register_solve_expression<E>(order, policy, elimination));
     // Without it a block solves it.
     if (kernel) core::launch(executor, kernel, config, arguments);
@@ -102,26 +99,18 @@ void launch_solve(Executor& executor, Factorisation factorisation,
     core::expects(x.extent[1] <= 0x7fff0000, "solve: ", x.extent[1],
                   " right-hand sides are too many");
     if (a.extent[0] == 0) return;
-    const auto n = static_cast<int>(a.extent[1]);
-    const SolveArguments<E> arguments{core::kernel_view(a),
-                                      core::kernel_view(x),
-                                      core::kernel_view(info),
-                                      core::kernel_view(pivot_ratio),
-                                      n,
-                                      static_cast<int>(x.extent[1])};
+    CholeskyArguments<E> arguments{};
+    arguments.a = core::kernel_view(a);
+    arguments.x = core::kernel_view(x);
+    arguments.info = core::kernel_view(info);
+    arguments.pivot_ratio = core::kernel_view(pivot_ratio);
     const Elimination elimination = factorisation == Factorisation::cholesky
                                         ? Elimination::below
                                         : Elimination::above_and_below;
-    if (ForcedMapping::current() != Mapping::block &&
-        detail::solve_in_sub_warps<Orders>(executor, elimination, arguments)) {
-        return;
+    if (ForcedMapping::current() == Mapping::block ||
+        !detail::solve_in_sub_warps<Orders>(executor, elimination, arguments)) {
+        detail::launch_cholesky_in_block(executor, arguments);
     }
-    CholeskyArguments<E> in_block{};
-    in_block.a = arguments.a;
-    in_block.x = arguments.x;
-    in_block.info = arguments.info;
-    in_block.pivot_ratio = arguments.pivot_ratio;
-    detail::launch_cholesky_in_block(executor, in_block);
 }
 
 }  // namespace aperture::dense

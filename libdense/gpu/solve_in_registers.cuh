@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libdense/gpu/solve_arguments.cuh"
+#include "libdense/gpu/factor_arguments.cuh"
+#include "libdense/gpu/register_solve.cuh"
 
 namespace aperture::dense {
 
@@ -76,13 +77,14 @@ template <class T, int order, int lanes, int slots, Elimination elimination>
 __global__ void __launch_bounds__(
     register_solve_threads,
     RegisterSolveShape<T, order, lanes, slots, elimination>::blocks_per_multiprocessor)
-    solve_in_registers(SolveArguments<T> p) {
+    solve_in_registers(CholeskyArguments<T> p) {
     using Shape = RegisterSolveShape<T, order, lanes, slots, elimination>;
     using MatrixTile = typename Shape::MatrixTile;
     using RightHandSideTile = typename Shape::RightHandSideTile;
     T* tile = core::shared<T>();
     const int local = core::thread_rank() / lanes;
     const int lane = core::thread_rank() % lanes;
+    const auto right_hand_sides = static_cast<int>(p.x.extent[1]);
     const index_t first = static_cast<index_t>(blockIdx.x) * Shape::problems;
     const index_t left = p.a.extent[0] - first;
     const int valid = left < Shape::problems ? static_cast<int>(left) : Shape::problems;
@@ -115,9 +117,8 @@ __global__ void __launch_bounds__(
     T* solutions = tile + local * RightHandSideTile::problem_stride;
     const bool direct = lanes == 1 && interleaved(p.x);
     APERTURE_NO_UNROLL
-    for (int begin = 0; begin == 0 || begin < p.right_hand_sides;
-         begin += Shape::right_hand_sides) {
-        const int count = p.right_hand_sides - begin;
+    for (int begin = 0; begin == 0 || begin < right_hand_sides; begin += Shape::right_hand_sides) {
+        const int count = right_hand_sides - begin;
         if (direct) {
             refill_right_hand_sides<lanes>(columns, lane, [&](int row, int r) {
                 return exists && r < count ? p.x(first + local, begin + r, row) : zero;
@@ -158,7 +159,10 @@ __global__ void __launch_bounds__(
                 });
         }
     }
-    if (exists && lane == 0) p.report(first + local, pivots);
+    if (exists && lane == 0) {
+        p.info(first + local) = pivots.info;
+        if (!p.pivot_ratio.empty()) p.pivot_ratio(first + local) = pivots.ratio();
+    }
 }
 
 }  // namespace aperture::dense

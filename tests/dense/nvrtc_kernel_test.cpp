@@ -55,7 +55,7 @@ TYPED_TEST(RegisterSolves, KeepTheirMatricesInRegisters) {
         for (const auto elimination : {Elimination::below, Elimination::above_and_below}) {
             const std::string name =
                 detail::register_solve_expression<E>(order, policy, elimination);
-            EXPECT_THAT(resources(detail::register_solve_source(), name),
+            EXPECT_THAT(resources(detail::kernel_source(detail::register_solve_file), name),
                         testing::ContainsRegex(" 0 bytes stack frame, 0 bytes spill"))
                 << name;
         }

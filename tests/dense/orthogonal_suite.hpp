@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <utility>
 
 #include "aperture/dense/batch_orthogonal.hpp"
@@ -94,6 +95,22 @@ TYPED_TEST_P(OrthogonalSuite, FactorsQr) {
     }
 }
 
+TYPED_TEST_P(OrthogonalSuite, FactorsSubnormalMatrices) {
+    using Value = typename TypeParam::T;
+    for (int n : {3, 20}) {
+        const double size = 64 * double(std::numeric_limits<Real<Value>>::denorm_min());
+        const Matrix a = size * Matrix::Identity(n, n);
+        typename TestFixture::Batch batch(1, n, n), qr(1, n, n), tau(1, 1, n), q(1, n, n);
+        batch.set(0, a);
+        this->runner_.run(APERTURE_CALL(factor_qr), std::as_const(batch).view(), qr.view(),
+                          this->vectors(tau));
+        this->runner_.run(APERTURE_CALL(form_q), std::as_const(qr).view(),
+                          this->vectors(std::as_const(tau)), q.view());
+        EXPECT_EQ(Matrix(qr.matrix(0).cwiseAbs()), a);
+        EXPECT_EQ(Matrix(q.matrix(0).cwiseAbs()), Matrix::Identity(n, n));
+    }
+}
+
 TYPED_TEST_P(OrthogonalSuite, LeastSquares) {
     using Shape = std::pair<int, int>;
     for (auto [m, n] : {Shape{1, 1}, Shape{5, 3}, Shape{8, 8}, Shape{18, 6}, Shape{33, 20}}) {
@@ -149,7 +166,7 @@ TYPED_TEST_P(OrthogonalSuite, RefusesWrongShapes) {
     refuses(APERTURE_CALL(least_squares), in(a), in(b), x.view(), this->entries(few));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(OrthogonalSuite, FactorsQr, LeastSquares, BitsDependOnTheProblemAlone,
-                            RefusesWrongShapes);
+REGISTER_TYPED_TEST_SUITE_P(OrthogonalSuite, FactorsQr, FactorsSubnormalMatrices, LeastSquares,
+                            BitsDependOnTheProblemAlone, RefusesWrongShapes);
 
 }  // namespace aperture::dense::oracle

@@ -136,11 +136,12 @@ void for_each_piece(core::Gpu& gpu, std::size_t device_bytes,
 /// half a KiB at one distance. All other memory passes through locked memory of the library, to and
 /// from which the host's threads copy.
 ///
-/// Waits for the executor's earlier work, and is synchronous. An exception of `function`, or of a
-/// checkpoint of `gpu`, ends the call when what was submitted is done: outputs are then incomplete,
-/// and nothing touches the operands afterwards. Throws core::InvalidArgument for operands of
-/// different numbers of problems and for `device_bytes` in which one problem does not fit;
-/// core::UnfitDevice for 0 if so little is free. Defined in builds with CUDA.
+/// Waits for the executor's earlier work, and is synchronous. A checkpoint of `gpu` is called
+/// before each piece and while the host waits. Its exception, or one of `function`, ends the call
+/// when what was submitted is done: outputs are then incomplete, and nothing touches the operands
+/// afterwards. Throws core::InvalidArgument for operands of different numbers of problems and for
+/// `device_bytes` in which one problem does not fit; core::UnfitDevice for 0 if so little is free.
+/// Defined in builds with CUDA.
 template <class Function, class... T, int... Rank>
 requires(sizeof...(T) > 0) void for_each_piece(core::Gpu& gpu, std::size_t device_bytes,
                                                const Function& function,
