@@ -249,10 +249,12 @@ TYPED_TEST_P(BlasSuite, DotNormAndAxpyOfAnyLength) {
             this->check_vectors(problems, 3, layout, 0);
         }
     }
-    if (!TypeParam::Runner::emulated) {
-        for (core::index_t problems : {65535, 65536, 65537, 600000}) {
-            this->check_vectors(problems, 2, Order::columns, 0);
-        }
+}
+
+TYPED_TEST_P(BlasSuite, LargeBatches) {
+    if (TypeParam::Runner::emulated) GTEST_SKIP() << "LargeSimt has them";
+    for (core::index_t problems : {65535, 65536, 65537, 600000}) {
+        this->check_vectors(problems, 2, Order::columns, 0);
     }
 }
 
@@ -357,7 +359,7 @@ TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
 
 REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesVectors,
                             MultipliesPartsThatAreNotAligned, DotNormAndAxpyOfAnyLength,
-                            LongVectorsHaveTheSameSumsByBlockAndByGrid,
+                            LargeBatches, LongVectorsHaveTheSameSumsByBlockAndByGrid,
                             LongNormsNeitherOverflowNorVanish, NormNeitherOverflowsNorVanishes,
                             RefusesWrongShapes);
 

@@ -136,8 +136,8 @@ TYPED_TEST_P(EstimatorSuite, FlowsOfOtherParametersAreTheCpus) {
 
 /// Flows with steps, so that medians are weighted, and with targets outside the image.
 TYPED_TEST_P(EstimatorSuite, SingleWarpsAreTheCpus) {
-    for (const Shape shape : {Shape{1, 1}, Shape{1, 9}, Shape{9, 1}, Shape{4, 3}, Shape{15, 31},
-                              Shape{16, 32}, Shape{17, 33}, Shape{35, 67}}) {
+    for (const Shape shape :
+         {Shape{1, 1}, Shape{1, 9}, Shape{9, 1}, Shape{4, 3}, Shape{16, 32}, Shape{17, 33}}) {
         const Pair pair(Scene(4), shape, Motion::shift(0.8, -0.4));
         std::mt19937 generator(3);
         std::uniform_real_distribution<double> uniform(-0.1, 0.1);
@@ -164,7 +164,7 @@ TYPED_TEST_P(EstimatorSuite, SingleWarpsAreTheCpus) {
 }
 
 TYPED_TEST_P(EstimatorSuite, IdenticalImagesHaveExactlyNoFlow) {
-    const Pair pair(Scene(), {61, 83}, {});
+    const Pair pair(Scene(), {37, 50}, {});
     for (const Setup& setup : all_setups()) {
         for (const double scale : {0.5, 0.7}) {
             Parameters parameters = this->short_run(setup);
@@ -208,7 +208,7 @@ TYPED_TEST_P(EstimatorSuite, ImagesOfAnyShapeHaveAFlow) {
 }
 
 TYPED_TEST_P(EstimatorSuite, ASecondRunAllocatesNothingAndGivesTheSameBits) {
-    const Shape shape{45, 67};
+    const Shape shape{33, 50};
     const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
     const Pair other(Scene(5), shape, Motion::shift(-3, 2));
     for (const Setup& setup : all_setups()) {

@@ -72,7 +72,6 @@ using OnHopper = SimtRunner<core::LaneOrder::forward, hopper>;
 using OnAda = SimtRunner<core::LaneOrder::random, ada>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaSuite, OnHopper);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaSuite, OnAda);
-INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaLikeCpuSuite, OnHopper);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaLikeCpuSuite, OnAda);
 
 template <class T>
@@ -93,8 +92,8 @@ void expect_promised(index_t frames, index_t values, const Parameters& parameter
 TEST(SimtRobustPca, AllocatesWhatItPromises) {
     for (const Parameters& parameters : all_ways()) {
         expect_promised<float>(1, 1, parameters);
-        expect_promised<double>(33, 1000, parameters);
-        expect_promised<float>(12, 15000, parameters);
+        expect_promised<double>(9, 1000, parameters);
+        expect_promised<float>(12, 6000, parameters);
     }
     // Partial sums of products take most of the memory on a device of many multiprocessors.
     constexpr core::SimtDevice large{90, 227 * 1024, 132};

@@ -12,7 +12,7 @@ namespace aperture::stap::kernel_cases {
 
 inline std::vector<Case> attempt_cases() {
     const Case automatic{.channels = 4,
-                         .doppler_bins = 21,
+                         .doppler_bins = 13,
                          .range_cells = 75,
                          .training_block = 34,
                          .detector = Detector::amf,
@@ -21,8 +21,10 @@ inline std::vector<Case> attempt_cases() {
     cases[1].implementation = Implementation::staged;
     cases[2].training = Training::sliding;
     cases[2].guard = 1;
+    cases[2].range_cells = 44;
     cases[3].training = Training::sliding;
     cases[3].implementation = Implementation::staged;
+    cases[3].range_cells = 44;
     cases[3].detector = Detector::none;
     cases[4].solver = dense::Factorisation::gauss_jordan;
     cases[4].detector = Detector::glrt;
