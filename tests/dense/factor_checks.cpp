@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/dense/factor_checks.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,10 +16,7 @@ namespace {
 template <Scalar T>
 Matrix with_singular_values(const Eigen::VectorXd& values, std::mt19937& generator) {
     const Eigen::Index n = values.size();
-    const auto unitary = [&] {
-        const Eigen::HouseholderQR<Matrix> qr(random_matrix<T>(n, n, generator));
-        return Matrix(qr.householderQ() * Matrix::Identity(n, n));
-    };
+    const auto unitary = [&] { return orthonormal(random_matrix<T>(n, n, generator)); };
     const Matrix u = unitary();
     return rounded<T>(Matrix(u * values.cast<Complex>().asDiagonal() * unitary()));
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/dense/matrix_zoo.hpp"
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <limits>
 
@@ -13,8 +12,7 @@ namespace {
 
 /// Q diag(values) Q^H with the Q of `square` = QR.
 Matrix with_spectrum(const Eigen::VectorXd& values, const Matrix& square) {
-    const Eigen::HouseholderQR<Matrix> qr(square);
-    const Matrix q = qr.householderQ() * Matrix::Identity(square.rows(), square.cols());
+    const Matrix q = orthonormal(square);
     const Matrix a = q * values.cast<Complex>().asDiagonal() * q.adjoint();
     return (a + a.adjoint()) / 2.0;
 }

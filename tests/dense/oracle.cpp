@@ -3,6 +3,7 @@
 #include "tests/dense/oracle.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
@@ -88,9 +89,17 @@ double snr_db(const Matrix& value, const Matrix& exact) {
     return 20 * std::log10(exact.norm() / (value - exact).norm());
 }
 
+Matrix orthonormal(const Matrix& a) {
+    return Eigen::HouseholderQR<Matrix>(a).householderQ() * Matrix::Identity(a.rows(), a.cols());
+}
+
+Eigen::VectorXd eigenvalues(const Matrix& a) {
+    return Eigen::SelfAdjointEigenSolver<Matrix>(a, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
 double condition(const Matrix& a) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(a, Eigen::EigenvaluesOnly);
-    return solver.eigenvalues().maxCoeff() / solver.eigenvalues().minCoeff();
+    const Eigen::VectorXd values = eigenvalues(a);
+    return values.maxCoeff() / values.minCoeff();
 }
 
 }  // namespace aperture::dense::oracle

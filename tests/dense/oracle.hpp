@@ -55,6 +55,12 @@ double forward_ratio(const Matrix& x, const Matrix& exact, double condition, dou
 /// 20 log10(||exact|| / ||value - exact||), Frobenius; infinite for equal matrices.
 double snr_db(const Matrix& value, const Matrix& exact);
 
+/// Q of A = QR, of the shape of A.
+Matrix orthonormal(const Matrix& a);
+
+/// Those of a Hermitian matrix, ascending.
+Eigen::VectorXd eigenvalues(const Matrix& a);
+
 /// 2-norm condition of a positive definite matrix, from its eigenvalues.
 double condition(const Matrix& a);
 
