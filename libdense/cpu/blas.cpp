@@ -5,26 +5,68 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "libdense/batch_checks.hpp"
 #include "libdense/batch_instances.hpp"
-#include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_qr.hpp"
+#include "libdense/cpu/matrix_products.hpp"
+#include "libdense/cpu/vector_sums.hpp"
 
 namespace aperture::dense {
 namespace {
 
 using core::index_t;
 
-// Entries of long vectors in lanes at once: they stay in the first-level cache.
-constexpr index_t entries_at_once = 64;
+/// Real numbers in a T.
+template <Scalar T>
+constexpr index_t reals = lanes::is_complex<T> ? 2 : 1;
 
-/// Sums over the entries of vectors. The sum of a part of `entries_at_once` is added as a whole:
-/// sums of partial sums lose less to rounding than one long sum.
-template <class Value, class AddPart>
-Value sum_over_parts(index_t entries, Value zero, const AddPart& add_part) {
-    Value sum = zero;
-    for (index_t i = 0; i < entries; i += entries_at_once) {
-        add_part(sum, i, std::min(i + entries_at_once, entries));
+/// Calls finish(first problem, problems, sums of conj(a_k) c_k in lanes).
+template <Scalar T, class Finish>
+void for_each_dot(core::Cpu& cpu, const VectorBatch<const T, core::Host>& a,
+                  const VectorBatch<const T, core::Host>& c, const Finish& finish) {
+    using lanes::part_entries;
+    if (a.stride[1] == 1 && c.stride[1] == 1) {
+        return lanes::for_each_row_sum<lanes::Second::conjugated, T>(cpu, as_rows(a), c, finish);
     }
-    return sum;
+    const auto rows_of_a = as_rows(a);
+    const auto rows_of_c = as_rows(c);
+    const index_t n = a.extent[1];
+    lanes::for_each_pack<T>(cpu, a.extent[0], 2 * lanes::matrix_elements(1, part_entries),
+                            [&](index_t first, int count, lanes::Scratch<T> scratch) {
+                                const lanes::Matrix<T> left = scratch.matrix(1, part_entries);
+                                const lanes::Matrix<T> right = scratch.matrix(1, part_entries);
+                                lanes::Element<T> sum{};
+                                for (index_t i = 0; i < n; i += part_entries) {
+                                    const index_t end = std::min(i + part_entries, n);
+                                    lanes::load_lanes<T>(rows_of_a.slice(2, i, end), first, count,
+                                                         lanes::Part::all, left);
+                                    lanes::load_lanes<T>(rows_of_c.slice(2, i, end), first, count,
+                                                         lanes::Part::all, right);
+                                    lanes::add_lane_sum<lanes::Second::conjugated>(
+                                        end - i, [&](index_t k) { return left.load(0, k); },
+                                        [&](index_t k) { return right.load(0, k); }, sum);
+                                }
+                                finish(first, count, sum);
+                            });
+}
+
+/// y = alpha sum + beta y for `count` entries from number `first` of all vectors' on.
+template <Scalar T>
+void update_entries(T alpha, const lanes::Element<T>& sum, T beta,
+                    const VectorBatch<T, core::Host>& y, index_t first, int count) {
+    const index_t n = y.extent[1];
+    const index_t p = first / n;
+    const index_t i = first % n;
+    const bool contiguous = y.stride[1] == 1 && (y.stride[0] == n || i + count <= n);
+    T buffer[lanes::width<T>] = {};
+    T* const entries = contiguous ? &y(p, i) : buffer;
+    const auto for_each_entry = [&](const auto& copy) {
+        for (int l = 0; l < count; ++l) copy(y((first + l) / n, (first + l) % n), buffer[l]);
+    };
+    if (!contiguous && beta != T{0}) for_each_entry([](const T& from, T& to) { to = from; });
+    lanes::with_factors(alpha, beta, [&](auto by, auto old_by) {
+        const auto old = [&] { return lanes::gather_element(entries, count); };
+        lanes::scatter_element(lanes::combined(by, sum, old_by, old), count, entries);
+    });
+    if (!contiguous) for_each_entry([](T& to, const T& from) { to = from; });
 }
 
 /// ||x||_2 of one vector whose squares overflow or vanish.
@@ -47,31 +89,87 @@ Real<T> careful_norm(const core::View<const T, 1, core::Host>& x) {
     return std::ldexp(std::sqrt(sum), exponent);
 }
 
-template <Scalar T>
-void conjugate_all(index_t rows, index_t columns, const lanes::Matrix<T>& a) {
-    for (index_t i = 0; i < rows; ++i) {
-        for (index_t j = 0; j < columns; ++j) a.store(i, j, lanes::conjugate(a.load(i, j)));
-    }
-}
-
 /// op(A) in lanes, of an A that is loaded.
 template <Scalar T>
 lanes::Matrix<T> operated(Op op, index_t rows, index_t columns, const lanes::Matrix<T>& a) {
-    if (op == Op::adjoint) conjugate_all(rows, columns, a);
+    if (op == Op::adjoint) lanes::conjugate_all(rows, columns, a);
     return op == Op::none ? a : a.transposed();
 }
 
-/// C = alpha op(A) op(B) + beta C; beta and alpha real where they can be.
-template <Scalar T>
-void multiply(const lanes::Matrix<T>& a, const lanes::Matrix<T>& b, int rows, int columns,
-              int depth, T alpha, T beta, const lanes::Matrix<T>& c) {
-    const lanes::Matrix<T> columns_of_b = b.transposed();
-    if (std::imag(alpha) == 0 && std::imag(beta) == 0) {
-        lanes::multiply<lanes::Second::plain>(rows, columns, depth, Real<T>(std::real(alpha)), a,
-                                              columns_of_b, Real<T>(std::real(beta)), c);
+/// op(A) but for conjugation.
+template <class T>
+MatrixBatch<T, core::Host> turned(Op op, const MatrixBatch<T, core::Host>& a) {
+    return op == Op::none ? a : transposed(a);
+}
+
+/// y = alpha A x + beta y, or conj(A), of an A whose columns are contiguous.
+template <lanes::Second second, Scalar T>
+void add_columns(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
+                 const VectorBatch<const T, core::Host>& x, T beta,
+                 const VectorBatch<T, core::Host>& y) {
+    const index_t m = a.extent[1];
+    const index_t n = a.extent[2];
+    lanes::for_each_pack<T, 1>(cpu, a.extent[0], 0, [&](index_t p, int, const auto&) {
+        const lanes::SharedMatrix<T> entries{&x(p, 0)};
+        for (index_t i = 0; i < m; i += lanes::width<T>) {
+            const int some = static_cast<int>(std::min<index_t>(m - i, lanes::width<T>));
+            lanes::Element<T> sum{};
+            lanes::add_lane_sum<second>(
+                n, [&](index_t k) { return lanes::gather_element(&a(p, i, k), some); },
+                [&](index_t k) { return entries.load(0, k); }, sum);
+            update_entries(alpha, sum, beta, y, p * m + i, some);
+        }
+    });
+}
+
+/// The same of operands of any layout.
+template <lanes::Second second, Scalar T>
+void multiply_in_lanes(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
+                       const VectorBatch<const T, core::Host>& x, T beta,
+                       const VectorBatch<T, core::Host>& y) {
+    const index_t m = a.extent[1];
+    const index_t n = a.extent[2];
+    lanes::for_each_pack<T>(
+        cpu, a.extent[0],
+        lanes::matrix_elements(m, n) + lanes::matrix_elements(1, n) + lanes::matrix_elements(1, m),
+        [&](index_t first, int count, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> matrix = scratch.like(a);
+            const lanes::Matrix<T> from = scratch.matrix(1, n);
+            const lanes::Matrix<T> to = scratch.matrix(1, m);
+            lanes::load_lanes<T>(a, first, count, lanes::Part::all, matrix);
+            lanes::load_lanes<T>(as_rows(x), first, count, lanes::Part::all, from);
+            if (beta != T{0}) {
+                lanes::load_lanes<T>(as_rows(y), first, count, lanes::Part::all, to);
+            }
+            lanes::with_factors(alpha, beta, [&](auto by, auto old_by) {
+                for (index_t i = 0; i < m; ++i) {
+                    lanes::Element<T> sum{};
+                    lanes::add_lane_sum<second>(
+                        n, [&](index_t k) { return matrix.load(i, k); },
+                        [&](index_t k) { return from.load(0, k); }, sum);
+                    to.store(0, i, lanes::combined(by, sum, old_by, [&] { return to.load(0, i); }));
+                }
+            });
+            lanes::store_lanes<T>(to, as_rows(y), first, count);
+        });
+}
+
+template <lanes::Second second, Scalar T>
+void multiply_vectors(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
+                      const VectorBatch<const T, core::Host>& x, T beta,
+                      const VectorBatch<T, core::Host>& y) {
+    // Rows of less than half a pack are read in less time by lanes.
+    const bool are_short = 2 * reals<T> * a.extent[2] < lanes::width<T>;
+    const Order order = order_of(a);
+    if (order == Order::problems || x.stride[1] != 1 || are_short) {
+        multiply_in_lanes<second>(cpu, alpha, a, x, beta, y);
+    } else if (order == Order::rows) {
+        add_columns<second>(cpu, alpha, a, x, beta, y);
     } else {
-        lanes::multiply<lanes::Second::plain>(rows, columns, depth, alpha, a, columns_of_b, beta,
-                                              c);
+        lanes::for_each_row_sum<second, T>(
+            cpu, a, x, [&](index_t first, int count, const lanes::Element<T>& sum) {
+                update_entries(alpha, sum, beta, y, first, count);
+            });
     }
 }
 
@@ -80,69 +178,28 @@ void multiply(const lanes::Matrix<T>& a, const lanes::Matrix<T>& b, int rows, in
 template <Scalar T>
 void dot(core::Cpu& cpu, VectorBatch<const T, core::Host> a, VectorBatch<const T, core::Host> c,
          core::View<T, 1, core::Host> result) {
-    const auto [problems, entries] = a.extent;
     expects_dot(a, c, result);
-    const auto rows_of_a = as_rows(a);
-    const auto rows_of_c = as_rows(c);
-    const index_t n = entries;
-    lanes::for_each_pack<T>(cpu, problems, 2 * lanes::matrix_elements(1, entries_at_once),
-                            [&](index_t first, int count, lanes::Scratch<T> scratch) {
-                                const lanes::Matrix<T> left = scratch.matrix(1, entries_at_once);
-                                const lanes::Matrix<T> right = scratch.matrix(1, entries_at_once);
-                                const auto sum = sum_over_parts(
-                                    n, lanes::Element<T>{},
-                                    [&](lanes::Element<T>& all, index_t i, index_t end) {
-                                        lanes::load_lanes<T>(rows_of_a.slice(2, i, end), first,
-                                                             count, lanes::Part::all, left);
-                                        lanes::load_lanes<T>(rows_of_c.slice(2, i, end), first,
-                                                             count, lanes::Part::all, right);
-                                        lanes::Element<T> part[2] = {};
-                                        for (index_t j = 0; j < end - i; ++j) {
-                                            lanes::add_product<lanes::Second::conjugated>(
-                                                part[j % 2], right.load(0, j), left.load(0, j));
-                                        }
-                                        all = lanes::sum_of(all, lanes::sum_of(part[0], part[1]));
-                                    });
-                                for (int l = 0; l < count; ++l) {
-                                    if constexpr (lanes::is_complex<T>) {
-                                        result(first + l) = T(sum.re[l], sum.im[l]);
-                                    } else {
-                                        result(first + l) = sum.re[l];
-                                    }
-                                }
-                            });
+    const VectorBatch<T, core::Host> results{
+        result.data, {result.extent[0], 1}, {result.stride[0], 1}};
+    for_each_dot<T>(cpu, a, c, [&](index_t first, int count, const lanes::Element<T>& sum) {
+        update_entries(T{1}, sum, T{0}, results, first, count);
+    });
 }
 
 template <Scalar T>
 void norm(core::Cpu& cpu, VectorBatch<const T, core::Host> a,
           core::View<Real<T>, 1, core::Host> result) {
     using R = Real<T>;
-    const auto [problems, entries] = a.extent;
     expects_norm(a, result);
-    const auto rows = as_rows(a);
-    const index_t n = entries;
     constexpr R smallest = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon();
     constexpr R largest = std::numeric_limits<R>::max();
-    lanes::for_each_pack<T>(
-        cpu, problems, lanes::matrix_elements(1, entries_at_once),
-        [&](index_t first, int count, lanes::Scratch<T> scratch) {
-            const lanes::Matrix<T> block = scratch.matrix(1, entries_at_once);
-            const auto sum =
-                sum_over_parts(n, core::Pack<R>{}, [&](core::Pack<R>& all, index_t i, index_t end) {
-                    lanes::load_lanes<T>(rows.slice(2, i, end), first, count, lanes::Part::all,
-                                         block);
-                    core::Pack<R> part[2] = {};
-                    for (index_t j = 0; j < end - i; ++j) {
-                        part[j % 2] += lanes::square(block.load(0, j));
-                    }
-                    all += part[0] + part[1];
-                });
-            const core::Pack<R> root = lanes::square_root<R>(sum);
-            for (int l = 0; l < count; ++l) {
-                const bool safe = sum[l] >= smallest && sum[l] <= largest;
-                result(first + l) = safe ? root[l] : careful_norm<T>(a[first + l]);
-            }
-        });
+    for_each_dot<T>(cpu, a, a, [&](index_t first, int count, const lanes::Element<T>& sum) {
+        const core::Pack<R> root = lanes::square_root<R>(sum.re);
+        for (int l = 0; l < count; ++l) {
+            const bool safe = sum.re[l] >= smallest && sum.re[l] <= largest;
+            result(first + l) = safe ? root[l] : careful_norm<T>(a[first + l]);
+        }
+    });
 }
 
 template <Scalar T>
@@ -153,6 +210,7 @@ void axpy(core::Cpu& cpu, T alpha, VectorBatch<const T, core::Host> x,
     const auto rows_of_x = as_rows(x);
     const auto rows_of_y = as_rows(y);
     const index_t n = entries;
+    constexpr index_t entries_at_once = 64;
     lanes::for_each_pack<T>(
         cpu, problems, 2 * lanes::matrix_elements(1, entries_at_once),
         [&](index_t first, int count, lanes::Scratch<T> scratch) {
@@ -177,25 +235,13 @@ template <Scalar T>
 void gemv(core::Cpu& cpu, Op op, T alpha, MatrixBatch<const T, core::Host> a,
           VectorBatch<const T, core::Host> x, T beta, VectorBatch<T, core::Host> y) {
     expects_gemv(op, a, x, y);
-    const auto rows = static_cast<int>(y.extent[1]);
-    const auto depth = static_cast<int>(x.extent[1]);
-    lanes::for_each_pack<T>(
-        cpu, a.extent[0],
-        lanes::matrix_elements(rows, depth) + lanes::matrix_elements(1, depth) +
-            lanes::matrix_elements(1, rows),
-        [&](index_t first, int problems, lanes::Scratch<T> scratch) {
-            const lanes::Matrix<T> matrix = scratch.like(a);
-            const lanes::Matrix<T> from = scratch.matrix(1, depth);
-            const lanes::Matrix<T> to = scratch.matrix(1, rows);
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix);
-            lanes::load_lanes<T>(as_rows(x), first, problems, lanes::Part::all, from);
-            if (beta != T{0}) {
-                lanes::load_lanes<T>(as_rows(y), first, problems, lanes::Part::all, to);
-            }
-            multiply(operated(op, a.extent[1], a.extent[2], matrix), from.transposed(), rows, 1,
-                     depth, alpha, beta, to.transposed());
-            lanes::store_lanes<T>(to, as_rows(y), first, problems);
-        });
+    if constexpr (lanes::is_complex<T>) {
+        if (op == Op::adjoint) {
+            return multiply_vectors<lanes::Second::conjugated>(cpu, alpha, transposed(a), x, beta,
+                                                               y);
+        }
+    }
+    multiply_vectors<lanes::Second::plain>(cpu, alpha, turned(op, a), x, beta, y);
 }
 
 template <Scalar T>
@@ -205,6 +251,16 @@ void gemm(core::Cpu& cpu, Op op_a, Op op_b, T alpha, MatrixBatch<const T, core::
     const auto rows = static_cast<int>(c.extent[1]);
     const auto columns = static_cast<int>(c.extent[2]);
     const auto depth = static_cast<int>(OperandShape(op_a, a).columns);
+    const auto interleaved = [](const auto& batch) { return order_of(batch) == Order::problems; };
+    // Fewer columns would leave too many lanes empty.
+    const bool many = 3 * reals<T> * columns >= 2 * lanes::width<T>;
+    if (many && !interleaved(a) && !interleaved(b) && !interleaved(c)) {
+        const auto operand = [](Op op, const auto& batch) {
+            return lanes::Operand<T>{turned(op, batch), lanes::is_complex<T> && op == Op::adjoint};
+        };
+        return lanes::multiply_by_columns<T>(cpu, operand(op_a, a), operand(op_b, b), alpha, beta,
+                                             c);
+    }
     lanes::for_each_pack<T>(
         cpu, a.extent[0],
         lanes::matrix_elements(rows, depth) + lanes::matrix_elements(depth, columns) +
@@ -218,9 +274,11 @@ void gemm(core::Cpu& cpu, Op op_a, Op op_b, T alpha, MatrixBatch<const T, core::
             if (beta != T{0}) {
                 lanes::load_lanes<T>(c, first, problems, lanes::Part::all, of_c);
             }
-            multiply(operated(op_a, a.extent[1], a.extent[2], of_a),
-                     operated(op_b, b.extent[1], b.extent[2], of_b), rows, columns, depth, alpha,
-                     beta, of_c);
+            lanes::with_factors(alpha, beta, [&](auto by, auto old_by) {
+                lanes::multiply<lanes::Second::plain>(
+                    rows, columns, depth, by, operated(op_a, a.extent[1], a.extent[2], of_a),
+                    operated(op_b, b.extent[1], b.extent[2], of_b).transposed(), old_by, of_c);
+            });
             lanes::store_lanes<T>(of_c, c, first, problems);
         });
 }

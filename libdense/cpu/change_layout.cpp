@@ -1,38 +1,39 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
-#include <cstring>
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libdense/batch_checks.hpp"
 #include "libdense/batch_instances.hpp"
-#include "libdense/cpu/lane_runs.hpp"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "libdense/cpu/layout_runs.hpp"
 
 namespace aperture::dense {
 namespace {
 
 using core::index_t;
 
-// A tile goes through a buffer [entry][problem] in the second-level cache. It is long in both
-// directions, because the first and last cache line of each of its runs cost several times the
-// others. Results of more than a few megabytes are stored past the caches.
+// A tile goes through a buffer [entry][problem] in the second-level cache, of twice the bytes for
+// concatenated results, which are turned 16 KB at a time. It is long in both directions, because
+// the ends of its runs cost much. Results of more than a few megabytes are stored past the caches.
 // Percent of memcpy, one core of a Xeon (AVX-512), 64 MB of fp32, to interleaved and to
-// concatenated, of order 9 and 32: 32 KB and 64 entries 57 52, 87 76; 128 KB and 64 entries 72 52,
-// 90 84; 256 KB and 256 entries 81 90, 102 80; 32 KB and 64 entries through the caches 71 72,
-// 59 58.
+// concatenated, of order 17 and 32: 256 KB 98 83, 94 78; 512 KB 91 99, 81 90; 1 MB 77 89, 79 80;
+// tiles that share cache lines, 256 KB, turned as a whole 69 58, 95 79.
 constexpr index_t buffer_bytes = 256 * 1024;
 constexpr index_t most_entries = 256;
 constexpr index_t least_problems = 64;
+constexpr index_t turned_bytes = 16 * 1024;
 constexpr index_t cached_bytes = 4 * 1024 * 1024;
 
 /// The problems of a tile: a multiple of all numbers of lanes.
 template <class T>
-index_t tile_problems(index_t entries) {
-    return std::max(least_problems, buffer_bytes / (entries * index_t{sizeof(T)}) / 16 * 16);
+index_t tile_problems(index_t bytes, index_t entries) {
+    return std::max(least_problems, bytes / (entries * index_t{sizeof(T)}) / 16 * 16);
+}
+
+/// As many problems as are turned in the first-level cache: a multiple of all numbers of lanes.
+template <class T>
+index_t problems_at_once(index_t entries) {
+    return core::round_up(std::max<index_t>(turned_bytes / (entries * index_t{sizeof(T)}), 1), 16);
 }
 
 /// Where entries of a tile are in its buffer; neighbouring problems are neighbours.
@@ -46,115 +47,6 @@ struct Buffer {
     }
     Buffer transposed() const { return {data, column_stride, row_stride}; }
 };
-
-/// As many packs of T as lie in a register move as they are; complex<double> number by number.
-template <class T>
-struct CarrierOf {
-    using type = T;
-};
-template <>
-struct CarrierOf<std::complex<float>> {
-    using type = double;
-};
-template <class T>
-using Carrier = typename CarrierOf<T>::type;
-
-template <class T>
-inline constexpr int lanes_of = sizeof(T) <= 8 ? core::simd_bytes / int{sizeof(T)} : 1;
-
-/// Asks for the cache lines of `length` numbers. Runs of a tile are too short and too far apart for
-/// the processor to see them coming.
-template <class T>
-void prefetch(const T* run, index_t length) {
-    const auto* const bytes = reinterpret_cast<const char*>(run);
-    for (index_t b = 0; b < length * index_t{sizeof(T)}; b += 64) {
-        __builtin_prefetch(bytes + b, 0, 2);
-    }
-}
-
-/// Copies `count` numbers, `past_caches` if that is worth it: these would read every line before it
-/// is replaced.
-template <class T>
-void store_run(const T* from, index_t count, T* to, bool past_caches) {
-    if (!past_caches) {
-        std::copy_n(from, count, to);
-        return;
-    }
-#if defined(__SSE2__)
-    const auto* source = reinterpret_cast<const char*>(from);
-    auto* target = reinterpret_cast<char*>(to);
-    index_t bytes = count * index_t{sizeof(T)};
-    const index_t head = std::min<index_t>(
-        bytes, static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(target) % 64));
-    std::memcpy(target, source, static_cast<std::size_t>(head));
-    source += head;
-    target += head;
-    bytes -= head;
-    for (; bytes >= 64; bytes -= 64, source += 64, target += 64) {
-        for (int part = 0; part < 64; part += 16) {
-            _mm_stream_si128(reinterpret_cast<__m128i*>(target + part),
-                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + part)));
-        }
-    }
-    std::memcpy(target, source, static_cast<std::size_t>(bytes));
-#else
-    std::copy_n(from, count, to);
-#endif
-}
-
-/// Makes what this thread stored past the caches visible to others.
-void complete_stores() {
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
-}
-
-/// Entries of problems [0, problems) that are contiguous in each problem, `distance` apart in the
-/// buffer.
-template <class T>
-void load_runs(const T* from, index_t problem_stride, index_t problems, index_t length, T* to,
-               index_t distance) {
-    if constexpr (sizeof(T) <= 8) {
-        using C = Carrier<T>;
-        constexpr index_t width = lanes_of<T>;
-        for (; problems >= width && length >= width; problems -= width) {
-            std::array<const C*, width> runs;
-            for (index_t l = 0; l < width; ++l) {
-                runs[static_cast<std::size_t>(l)] =
-                    reinterpret_cast<const C*>(from + l * problem_stride);
-                if (problems >= 2 * width) {
-                    prefetch(from + (width + l) * problem_stride, length);
-                }
-            }
-            lanes::gather_runs<C>(runs, length, reinterpret_cast<C*>(to), distance);
-            from += width * problem_stride;
-            to += width;
-        }
-    }
-    for (index_t p = 0; p < problems; ++p) {
-        for (index_t e = 0; e < length; ++e) to[e * distance + p] = from[p * problem_stride + e];
-    }
-}
-template <class T>
-void store_runs(const T* from, index_t distance, index_t problems, index_t length, T* to,
-                index_t problem_stride) {
-    if constexpr (sizeof(T) <= 8) {
-        using C = Carrier<T>;
-        constexpr index_t width = lanes_of<T>;
-        for (; problems >= width && length >= width; problems -= width) {
-            std::array<C*, width> runs;
-            for (index_t l = 0; l < width; ++l) {
-                runs[static_cast<std::size_t>(l)] = reinterpret_cast<C*>(to + l * problem_stride);
-            }
-            lanes::scatter_runs<C>(reinterpret_cast<const C*>(from), length, width, runs, distance);
-            from += width;
-            to += width * problem_stride;
-        }
-    }
-    for (index_t p = 0; p < problems; ++p) {
-        for (index_t e = 0; e < length; ++e) to[p * problem_stride + e] = from[e * distance + p];
-    }
-}
 
 /// Calls copy(entries of a contiguous run, the first one's row and column) for a tile that is not
 /// interleaved. Rows without gaps on both sides are one run.
@@ -176,45 +68,105 @@ void load_tile(MatrixBatch<const T, core::Host> tile, Buffer<T> buffer) {
     if (order == Order::rows) return load_tile(transposed(tile), buffer.transposed());
     if (order == Order::columns) {
         for_each_run<T>(tile, buffer, [&](index_t length, index_t row) {
-            load_runs(&tile(0, row, 0), tile.stride[0], tile.extent[0], length, buffer.at(row, 0),
-                      buffer.column_stride);
+            layout::load_runs(&tile(0, row, 0), tile.stride[0], tile.extent[0], length,
+                              buffer.at(row, 0), buffer.column_stride);
         });
         return;
     }
     for (index_t i = 0; i < rows; ++i) {
         for (index_t j = 0; j < columns; ++j) {
-            if (j + 1 < columns) prefetch(&tile(0, i, j + 1), problems);
+            if (j + 1 < columns) layout::prefetch(&tile(0, i, j + 1), problems);
             std::copy_n(&tile(0, i, j), problems, buffer.at(i, j));
         }
     }
 }
+/// The part of each run that a tile stores. A tile has `more` numbers than its own, so that it can
+/// begin and end where cache lines do, and shares none of them with its neighbours.
+struct Share {
+    index_t more = 0;
+    bool is_first = true, is_last = true;
+
+    template <class T>
+    void store(const T* from, index_t length, T* to, bool past_caches) const {
+        const index_t begin = is_first ? 0 : std::min(line_begin(to, 0), length);
+        const index_t end = is_last ? length : std::min(line_begin(to, length - more), length);
+        layout::store_run(from + begin, end - begin, to + begin, past_caches);
+    }
+
+  private:
+    template <class T>
+    static index_t line_begin(const T* run, index_t first) {
+        const auto bytes = static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(run + first) %
+                                                layout::line_bytes);
+        return first + core::ceil_div(bytes, index_t{sizeof(T)});
+    }
+};
+
+/// `share`: of runs of problems in an interleaved batch, else of rows.
 template <class T>
-void store_tile(Buffer<T> buffer, MatrixBatch<T, core::Host> tile, T* turned, bool past_caches) {
+void store_tile(Buffer<T> buffer, MatrixBatch<T, core::Host> tile, const Share& share, T* turned,
+                bool past_caches) {
     const auto [problems, rows, columns] = tile.extent;
     const Order order = order_of(tile);
-    if (order == Order::rows)
-        return store_tile(buffer.transposed(), transposed(tile), turned, past_caches);
+    if (order == Order::rows) {
+        return store_tile(buffer.transposed(), transposed(tile), share, turned, past_caches);
+    }
     if (order == Order::columns) {
         for_each_run<T>(tile, buffer, [&](index_t length, index_t row) {
-            store_runs(buffer.at(row, 0), buffer.column_stride, tile.extent[0], length, turned,
-                       length);
-            T* const to = &tile(0, row, 0);
-            if (tile.stride[0] == length) {
-                store_run(turned, tile.extent[0] * length, to, past_caches);
-            } else {
-                for (index_t p = 0; p < tile.extent[0]; ++p) {
-                    store_run(turned + p * length, length, to + p * tile.stride[0], past_caches);
+            const index_t at_once = problems_at_once<T>(length);
+            for (index_t p = 0; p < tile.extent[0]; p += at_once) {
+                const index_t some = std::min(at_once, tile.extent[0] - p);
+                layout::store_runs(buffer.at(row, 0) + p, buffer.column_stride, some, length,
+                                   turned, length);
+                T* const to = &tile(p, row, 0);
+                if (tile.stride[0] == length) {
+                    layout::store_run(turned, some * length, to, past_caches);
+                    continue;
+                }
+                for (index_t q = 0; q < some; ++q) {
+                    share.store(turned + q * length, length, to + q * tile.stride[0], past_caches);
                 }
             }
-            complete_stores();
+            layout::complete_stores();
         });
         return;
     }
     for (index_t i = 0; i < rows; ++i) {
         for (index_t j = 0; j < columns; ++j) {
-            store_run(buffer.at(i, j), problems, &tile(0, i, j), past_caches);
+            share.store(buffer.at(i, j), problems, &tile(0, i, j), past_caches);
         }
     }
+}
+
+/// Cuts [0, size) to parts of nearly equal size.
+struct Parts {
+    index_t size, at_once;
+    index_t more = 0;  ///< numbers that parts have of the next one
+
+    Parts(index_t all, index_t most, index_t unit)
+        : size(all),
+          at_once(core::round_up(core::ceil_div(all, core::ceil_div(all, most)), unit)) {}
+    index_t count() const { return core::ceil_div(size, at_once); }
+    index_t first(index_t part) const { return part * at_once; }
+    index_t last(index_t part) const { return std::min((part + 1) * at_once + more, size); }
+    index_t most() const { return at_once + more; }
+    Share share(index_t part) const {
+        if (more == 0) return {};
+        const index_t own = std::min(at_once, size - first(part));
+        return {last(part) - first(part) - own, part == 0, part + 1 == count()};
+    }
+};
+
+/// Matrices without gaps, in rows of the same order on both sides, as single rows.
+template <class T>
+bool have_joined_rows(const MatrixBatch<T, core::Host>& batch) {
+    return batch.stride[1] == batch.extent[2] * batch.stride[2];
+}
+template <class T>
+MatrixBatch<T, core::Host> joined_rows(const MatrixBatch<T, core::Host>& batch) {
+    const auto [problems, rows, columns] = batch.extent;
+    const auto [by_problem, by_row, by_column] = batch.stride;
+    return {batch.data, {problems, 1, rows * columns}, {by_problem, rows * by_row, by_column}};
 }
 
 }  // namespace
@@ -226,41 +178,54 @@ void change_layout_by(core::Cpu& cpu, MatrixBatch<const T, core::Host> from,
                       MatrixBatch<T, core::Host> to, ChangeNumbers<T> change, const void* context) {
     expects_same_extents(from, to);
     if (from.empty()) return;
-    const auto [problems, rows, columns] = from.extent;
-    const index_t tile_columns = std::min(columns, most_entries);
-    const index_t tile_rows = std::min(rows, most_entries / tile_columns);
-    const index_t tile_entries = tile_rows * tile_columns;
-    const index_t at_once = std::min(tile_problems<T>(tile_entries), core::round_up(problems, 16));
-    // Not a multiple of the page, so that entries spread over the cache's sets.
-    const index_t distance = at_once + 16;
-    const std::size_t bytes = static_cast<std::size_t>(2 * tile_entries * distance) * sizeof(T);
+    if (from.extent[1] > 1 && have_joined_rows(from) && have_joined_rows(to)) {
+        return change_layout_by<T>(cpu, joined_rows(from), joined_rows(to), change, context);
+    }
     const bool past_caches = to.size() * index_t{sizeof(T)} > cached_bytes;
-    const core::Extents<3> extent = from.extent;
-    core::for_each_task(
-        cpu, core::ceil_div(problems, at_once), bytes,
-        [&, extent](index_t task, std::byte* memory) {
-            const index_t first = task * at_once;
-            const index_t last = std::min(first + at_once, extent[0]);
-            const auto from_here = from.slice(0, first, last);
-            const auto to_here = to.slice(0, first, last);
-            for (index_t i = 0; i < extent[1]; i += tile_rows) {
-                const index_t end_row = std::min(i + tile_rows, extent[1]);
-                for (index_t j = 0; j < extent[2]; j += tile_columns) {
-                    const index_t end_column = std::min(j + tile_columns, extent[2]);
-                    const index_t width = end_column - j;
-                    const Buffer<T> buffer{reinterpret_cast<T*>(memory), width * distance,
-                                           distance};
-                    load_tile<T>(from_here.slice(1, i, end_row).slice(2, j, end_column), buffer);
-                    if (change != nullptr) {
-                        for (index_t e = 0; e < (end_row - i) * width; ++e) {
-                            change(context, buffer.data + e * distance, last - first);
-                        }
+    const Order order = order_of(to);
+    // Concatenated matrices that one tile has room for are stored as one run.
+    const bool is_whole =
+        order == Order::columns && from.extent[1] * from.extent[2] <= 2 * most_entries;
+    const index_t most = is_whole ? 2 * most_entries : most_entries;
+    Parts columns(from.extent[2], most, 1);
+    const Parts rows(from.extent[1], std::max<index_t>(most / columns.at_once, 1), 1);
+    Parts problems(from.extent[0],
+                   tile_problems<T>(order == Order::problems ? buffer_bytes : 2 * buffer_bytes,
+                                    rows.at_once * columns.at_once),
+                   16);
+    constexpr index_t line = layout::line_bytes / index_t{sizeof(T)};
+    if (past_caches && order == Order::columns && columns.count() > 1) columns.more = line;
+    if (past_caches && order == Order::problems) problems.more = line;
+    const index_t entries = rows.most() * columns.most();
+    // Not a multiple of the page, so that entries spread over the cache's sets.
+    const index_t distance = core::round_up(problems.most(), 16) + 16;
+    const auto bytes =
+        static_cast<std::size_t>(entries * (distance + 16)) * sizeof(T) + turned_bytes;
+    core::for_each_task(cpu, problems.count(), bytes, [&](index_t task, std::byte* memory) {
+        auto* const numbers = reinterpret_cast<T*>(memory);
+        const auto its_problems = [&](const auto& batch) {
+            return batch.slice(0, problems.first(task), problems.last(task));
+        };
+        for (index_t i = 0; i < rows.count(); ++i) {
+            for (index_t j = 0; j < columns.count(); ++j) {
+                const auto tile_of = [&](const auto& batch) {
+                    return batch.slice(1, rows.first(i), rows.last(i))
+                        .slice(2, columns.first(j), columns.last(j));
+                };
+                const auto tile = tile_of(its_problems(to));
+                const Buffer<T> buffer{numbers, tile.extent[2] * distance, distance};
+                load_tile<T>(tile_of(its_problems(from)), buffer);
+                if (change != nullptr) {
+                    for (index_t e = 0; e < tile.extent[1] * tile.extent[2]; ++e) {
+                        change(context, numbers + e * distance, tile.extent[0]);
                     }
-                    store_tile<T>(buffer, to_here.slice(1, i, end_row).slice(2, j, end_column),
-                                  buffer.data + tile_entries * distance, past_caches);
                 }
+                store_tile<T>(buffer, tile,
+                              order == Order::problems ? problems.share(task) : columns.share(j),
+                              numbers + entries * distance, past_caches);
             }
-        });
+        }
+    });
 }
 
 }  // namespace detail

@@ -39,36 +39,34 @@ template <class R, int... lane>
     a = first;
 }
 
-/// Loads one element of `problems` neighbours in an interleaved batch; spare lanes repeat the last.
+/// Loads one element of `problems` neighbours in an interleaved batch; zeros in spare lanes.
 template <Scalar T>
-inline Element<T> gather_element(const T* from, int problems) {
-    constexpr int count = width<T>;
-    alignas(core::simd_bytes) T tail[count];
-    if (problems < count) {
-        for (int l = 0; l < count; ++l) tail[l] = from[std::min(l, problems - 1)];
-        from = tail;
-    }
+[[gnu::always_inline]] inline Element<T> gather_element(const T* from, std::ptrdiff_t problems) {
+    constexpr std::ptrdiff_t count = width<T>;
     const auto* reals = reinterpret_cast<const Real<T>*>(from);
     if constexpr (is_complex<T>) {
-        Element<T> value{core::load(reals), core::load(reals + count)};
-        split_parts<Real<T>>(value.re, value.im, std::make_integer_sequence<int, count>{});
+        const std::ptrdiff_t first = std::min(2 * problems, count);
+        Element<T> value{load_some(reals, first), load_some(reals + first, 2 * problems - first)};
+        split_parts<Real<T>>(value.re, value.im, std::make_integer_sequence<int, width<T>>{});
         return value;
     } else {
-        return {core::load(reals)};
+        return {load_some(reals, problems)};
     }
 }
 
 template <Scalar T>
-inline void scatter_element(Element<T> value, int problems, T* to) {
-    constexpr int count = width<T>;
-    alignas(core::simd_bytes) T tail[count];
-    auto* reals = reinterpret_cast<Real<T>*>(problems < count ? tail : to);
+[[gnu::always_inline]] inline void scatter_element(Element<T> value, std::ptrdiff_t problems,
+                                                   T* to) {
+    constexpr std::ptrdiff_t count = width<T>;
+    auto* reals = reinterpret_cast<Real<T>*>(to);
     if constexpr (is_complex<T>) {
-        join_parts<Real<T>>(value.re, value.im, std::make_integer_sequence<int, count>{});
-        core::store(reals + count, value.im);
+        const std::ptrdiff_t first = std::min(2 * problems, count);
+        join_parts<Real<T>>(value.re, value.im, std::make_integer_sequence<int, width<T>>{});
+        store_some(reals, value.re, first);
+        store_some(reals + first, value.im, 2 * problems - first);
+    } else {
+        store_some(reals, value.re, problems);
     }
-    core::store(reals, value.re);
-    if (problems < count) std::copy_n(tail, problems, to);
 }
 
 /// The part of each row to copy: all of it, or up to and including the diagonal (possibly more).
@@ -145,14 +143,31 @@ void for_each_run(const MatrixBatch<U, core::Host>& batch, core::index_t first, 
 
 }  // namespace detail
 
+/// The next packs of two batches, to be fetched in so many steps while one is computed. Nothing of
+/// interleaved batches, of different strides, and of matrices that the first cache levels do not
+/// keep until then: `load_lanes` and `store_lanes` fetch what they can.
+template <Scalar T, class From>
+Ahead next_packs(const From& from, const MatrixBatch<T, core::Host>& to, core::index_t first,
+                 core::index_t steps) {
+    constexpr std::ptrdiff_t most = 40 * 1024;
+    const std::ptrdiff_t bytes = width<T> * from.stride[0] * core::index_t{sizeof(T)};
+    const bool interleaved = order_of(from) == Order::problems || order_of(to) == Order::problems;
+    const bool alike = from.stride[0] == to.stride[0];
+    if (interleaved || !alike || steps == 0 || bytes > most) return {};
+    const auto* const matrices = from.data + first * from.stride[0];
+    return {matrices, matrices, to.data + first * to.stride[0], core::ceil_div(bytes, steps),
+            bytes,    bytes};
+}
+
 /// Loads problems [first, first + problems), at most `width`, into lanes; spare lanes repeat the
-/// last problem. `to` is Scratch::like of the batch, or of any strides for Order::problems.
+/// last problem or are zero. `to` is Scratch::like of the batch, or of any strides for
+/// Order::problems.
 template <Scalar T>
 void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t first, int problems,
-                Part part, const Matrix<T>& to) {
+                Part part, const Matrix<T>& to, bool fetches = true) {
     const Order order = order_of(batch);
     if (order == Order::rows) {
-        load_lanes(transposed(batch), first, problems, Part::all, to.transposed());
+        load_lanes(transposed(batch), first, problems, Part::all, to.transposed(), fetches);
     } else if (order == Order::problems) {
         const auto [all, rows, columns] = batch.extent;
         const T* data = batch.data + first * batch.stride[0];
@@ -168,7 +183,7 @@ void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t fir
         detail::for_each_run<T>(batch, first, problems, part, to,
                                 [&](const auto& runs, core::index_t length, Real<T>* lanes) {
                                     gather_runs<Real<T>>(runs, length, lanes, width<T>,
-                                                         detail::next_pack<T>(batch));
+                                                         fetches ? detail::next_pack<T>(batch) : 0);
                                 });
     }
 }
@@ -177,10 +192,10 @@ void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t fir
 /// Scratch::like of the batch, or of any strides for Order::problems.
 template <Scalar T>
 void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
-                 core::index_t first, int problems) {
+                 core::index_t first, int problems, bool fetches = true) {
     const Order order = order_of(batch);
     if (order == Order::rows) {
-        store_lanes(from.transposed(), transposed(batch), first, problems);
+        store_lanes(from.transposed(), transposed(batch), first, problems, fetches);
     } else if (order == Order::problems) {
         const auto [all, rows, columns] = batch.extent;
         T* data = batch.data + first * batch.stride[0];
@@ -194,18 +209,19 @@ void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
     } else {
         detail::for_each_run<T>(batch, first, problems, Part::all, from,
                                 [&](const auto& runs, core::index_t length, const Real<T>* lanes) {
-                                    scatter_runs<Real<T>>(lanes, length, problems, runs, width<T>,
-                                                          detail::next_pack<T>(batch));
+                                    scatter_runs<Real<T>>(
+                                        lanes, length, problems, runs, width<T>,
+                                        fetches ? detail::next_pack<T>(batch) : 0);
                                 });
     }
 }
 
-/// Calls body(first problem, number of problems <= width, Scratch) for every pack of a batch, on
+/// Calls body(first problem, number of problems <= at_once, Scratch) for every pack of a batch, on
 /// the executor's threads. Scratch is allocated beforehand, so that nothing can throw inside.
-template <Scalar T, class Body>
+template <Scalar T, int at_once = width<T>, class Body>
 void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratch_elements,
                    const Body& body) {
-    constexpr core::index_t count = width<T>;
+    constexpr core::index_t count = at_once;
     const core::index_t packs = core::ceil_div(problems, count);
     const int threads =
         static_cast<int>(std::min<core::index_t>(cpu.threads(), std::max<core::index_t>(packs, 1)));

@@ -71,11 +71,13 @@ template <Scalar T>
     return value;
 }
 
-/// a b, or a conj(b).
+/// a b, or a conj(b). The same bits wherever the compiler puts it: the first products are rounded.
 template <Second second = Second::plain, Scalar T>
 [[gnu::always_inline]] inline Element<T> product(const Element<T>& a, const Element<T>& b) {
     Element<T> result = scaled(a, b.re);
     if constexpr (is_complex<T>) {
+        core::hold(result.re);
+        core::hold(result.im);
         const core::Pack<Real<T>> im = second == Second::conjugated ? -b.im : b.im;
         result.re -= a.im * im;
         result.im += a.re * im;
@@ -177,6 +179,18 @@ template <Second second, Diagonal diagonal, int rows, int columns, Scalar T, cla
     }
 }
 
+/// alpha value + beta old(), which is not called where beta is 0. The same bits wherever the
+/// compiler puts it: alpha's product is rounded.
+template <Scalar T, class Factor, class Old>
+[[gnu::always_inline]] inline Element<T> combined(Factor alpha, const Element<T>& value,
+                                                  Factor beta, const Old& old) {
+    Element<T> result = times(value, alpha);
+    if (beta == Factor{0}) return result;
+    core::hold(result.re);
+    if constexpr (is_complex<T>) core::hold(result.im);
+    return sum_of(result, times(old(), beta));
+}
+
 /// One tile of C = alpha A op(B)^T + beta C; `lower`: only elements on or below the diagonal.
 /// Factor: Real<T>, or T itself.
 template <Second second, bool lower, int rows, int columns, Scalar T, class Factor>
@@ -189,9 +203,7 @@ template <Second second, bool lower, int rows, int columns, Scalar T, class Fact
 #pragma GCC unroll 8
         for (int s = 0; s < columns; ++s) {
             if (lower && s > r) continue;
-            Element<T> value = times(sum[r][s], alpha);
-            if (beta != Factor{0}) value = sum_of(value, times(c.load(r, s), beta));
-            c.store(r, s, value);
+            c.store(r, s, combined(alpha, sum[r][s], beta, [&] { return c.load(r, s); }));
         }
     }
 }

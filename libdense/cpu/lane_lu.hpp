@@ -122,7 +122,7 @@ inline void find_pivots(int k, int n, const Matrix<T>& a, int* rows) {
 /// Factors columns [first, last) of rows [first, n), which lack nothing but each other's updates.
 template <Scalar T>
 void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>& a, int* pivots,
-                  Info<T>& info) {
+                  Info<T>& info, Ahead& ahead) {
     for (int k = first; k < last; ++k) {
         if (pivoting == Pivoting::partial) {
             int* const rows = pivots + std::ptrdiff_t{k} * width<T>;
@@ -133,6 +133,7 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
         for (int i = k + 1; i < n; ++i) {
             const Element<T> factor = reciprocal.times(a.load(i, k));
             a.store(i, k, factor);
+            ahead.fetch();
             for (int j = k + 1; j < last; ++j) {
                 Element<T> value = a.load(i, j);
                 subtract_product<Second::plain>(value, factor, a.load(k, j));
@@ -142,10 +143,12 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
     }
 }
 
+constexpr int lu_steps(int n) { return n * (n - 1) / 2; }
+
 /// P A = L U in place, left-looking by panels of columns. `pivots` is [n][lane] where rows are
-/// exchanged.
+/// exchanged. Fetches `ahead` in lu_steps(n) steps.
 template <Scalar T>
-Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots) {
+Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead ahead = {}) {
     constexpr int panel = tile_columns<T>;
     Info<T> info{};
     for (int first = 0; first < n; first += panel) {
@@ -157,7 +160,7 @@ Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots) {
             multiply<Second::plain>(n - first, last - first, first, Real<T>{-1}, a.from(first, 0),
                                     columns, Real<T>{1}, a.from(first, first));
         }
-        factor_panel(pivoting, n, first, last, a, pivots, info);
+        factor_panel(pivoting, n, first, last, a, pivots, info, ahead);
     }
     return info;
 }

@@ -28,10 +28,12 @@ void factor_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Hos
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             PivotRows<T> rows;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
-            lanes::report<T>(lanes::factor_lu(pivoting, n, factors, rows.data()), first, problems,
-                             info);
-            lanes::store_as(n, n, factors, order_of(a), lu, first, problems, scratch);
+            const lanes::Ahead ahead = lanes::next_packs<T>(a, lu, first, lanes::lu_steps(n));
+            const bool fetches = ahead.step == 0;
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
+            lanes::report<T>(lanes::factor_lu(pivoting, n, factors, rows.data(), ahead), first,
+                             problems, info);
+            lanes::store_as(n, n, factors, order_of(a), lu, first, problems, scratch, fetches);
             if (pivots.empty()) return;
             for (int l = 0; l < problems; ++l) {
                 for (int k = 0; k < n; ++k) {
@@ -122,21 +124,24 @@ void invert(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T, c
             core::View<int, 1, core::Host> info) {
     expects_factor("invert", a, "inverse", inverse, info);
     const int n = static_cast<int>(a.extent[1]);
-    lanes::for_each_pack<T>(cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
-                            [&](index_t first, int problems, lanes::Scratch<T> scratch) {
-                                const lanes::Matrix<T> factors = scratch.like(a);
-                                PivotRows<T> rows;
-                                lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
-                                const lanes::Info<T> of_lanes =
-                                    lanes::factor_lu(Pivoting::partial, n, factors, rows.data());
-                                lanes::invert_diagonal(n, factors);
-                                const lanes::Matrix<T> result = scratch.like(inverse);
-                                lanes::invert(n, factors, rows.data(), result.transposed());
-                                if (lanes::report<T>(of_lanes, first, problems, info)) {
-                                    lanes::clear_failed<T>(of_lanes, n, n, result);
-                                }
-                                lanes::store_lanes<T>(result, inverse, first, problems);
-                            });
+    lanes::for_each_pack<T>(
+        cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
+        [&](index_t first, int problems, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> factors = scratch.like(a);
+            PivotRows<T> rows;
+            const lanes::Ahead ahead = lanes::next_packs<T>(a, inverse, first, lanes::lu_steps(n));
+            const bool fetches = ahead.step == 0;
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
+            const lanes::Info<T> of_lanes =
+                lanes::factor_lu(Pivoting::partial, n, factors, rows.data(), ahead);
+            lanes::invert_diagonal(n, factors);
+            const lanes::Matrix<T> result = scratch.like(inverse);
+            lanes::invert(n, factors, rows.data(), result.transposed());
+            if (lanes::report<T>(of_lanes, first, problems, info)) {
+                lanes::clear_failed<T>(of_lanes, n, n, result);
+            }
+            lanes::store_lanes<T>(result, inverse, first, problems, fetches);
+        });
 }
 
 template <Scalar T>

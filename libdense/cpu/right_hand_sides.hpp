@@ -37,14 +37,14 @@ void clear_failed(const Info<T>& info, int rows, int columns, const Matrix<T>& x
 template <Scalar T>
 void store_as(int rows, int columns, const Matrix<T>& from, Order its_order,
               const MatrixBatch<T, core::Host>& batch, core::index_t first, int problems,
-              Scratch<T> scratch) {
+              Scratch<T> scratch, bool fetches = true) {
     const Order order = order_of(batch);
     if (order == Order::problems || (order == Order::rows) == (its_order == Order::rows)) {
-        store_lanes<T>(from, batch, first, problems);
+        store_lanes<T>(from, batch, first, problems, fetches);
     } else {
         const Matrix<T> turned = scratch.like(batch);
         copy(rows, columns, from, turned);
-        store_lanes<T>(turned, batch, first, problems);
+        store_lanes<T>(turned, batch, first, problems, fetches);
     }
 }
 

@@ -35,30 +35,43 @@ TEST(ChangeLayout, SquaresOnTheWayOnTheSimtExecutor) {
     check_squares<OnSimt, std::complex<double>>();
 }
 
-// Large enough for stores past the caches, at addresses of every kind.
-TEST(ChangeLayout, OfLargeBatches) {
-    constexpr core::index_t problems = 30011;
-    HostBatch<float> from(problems, 1, 37, Order::columns);
-    HostBatch<float> to(problems, 1, 37, Order::problems, 1);
-    HostBatch<float> back(problems, 1, 37, Order::columns, 2);
-    for (core::index_t p = 0; p < problems; ++p) {
-        for (int j = 0; j < 37; ++j) from.view()(p, 0, j) = static_cast<float>(37 * p + j);
-    }
+template <class T>
+void check_large_batch(core::index_t problems, int rows, int columns, core::index_t gap) {
+    SCOPED_TRACE(::testing::Message() << problems << " of " << rows << " x " << columns);
+    HostBatch<T> from(problems, rows, columns, Order::columns);
+    HostBatch<T> to(problems, rows, columns, Order::problems, gap);
+    HostBatch<T> back(problems, rows, columns, Order::columns, 2 * gap);
+    const auto for_each = [&](const auto& visit) {
+        for (core::index_t p = 0; p < problems; ++p) {
+            for (int i = 0; i < rows; ++i) {
+                for (int j = 0; j < columns; ++j) visit(p, i, j);
+            }
+        }
+    };
+    int number = 0;
+    for_each([&](core::index_t p, int i, int j) { from.view()(p, i, j) = T(Real<T>(++number)); });
     core::Cpu cpu(2);
-    change_layout<float>(cpu, std::as_const(from).view(), to.view());
-    change_layout<float>(cpu, std::as_const(to).view(), back.view());
+    change_layout<T>(cpu, std::as_const(from).view(), to.view());
+    change_layout<T>(cpu, std::as_const(to).view(), back.view());
     to.expect_gaps_untouched();
     back.expect_gaps_untouched();
     core::index_t wrong = 0;
-    for (core::index_t p = 0; p < problems; ++p) {
-        for (int j = 0; j < 37; ++j) {
-            wrong += to.view()(p, 0, j) == from.view()(p, 0, j) &&
-                             back.view()(p, 0, j) == from.view()(p, 0, j)
-                         ? 0
-                         : 1;
-        }
-    }
+    for_each([&](core::index_t p, int i, int j) {
+        const T value = from.view()(p, i, j);
+        if (to.view()(p, i, j) != value || back.view()(p, i, j) != value) ++wrong;
+    });
     EXPECT_EQ(wrong, 0);
+}
+
+// Large enough for stores past the caches, at addresses of every kind.
+TEST(ChangeLayout, OfLargeBatches) {
+    check_large_batch<float>(30011, 1, 37, 1);
+    check_large_batch<float>(300007, 2, 2, 0);
+    check_large_batch<float>(4003, 17, 17, 0);
+    check_large_batch<float>(1203, 31, 31, 0);
+    check_large_batch<double>(601, 31, 31, 0);
+    check_large_batch<double>(1203, 5, 100, 3);
+    check_large_batch<std::complex<double>>(901, 17, 19, 0);
 }
 
 /// All entries of a batch have places of their own, within its size.
