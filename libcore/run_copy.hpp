@@ -58,8 +58,11 @@ struct RunCopy {
     }
 };
 
+/// Whether a target that nobody reads soon is stored without being read first; for long runs.
+enum class Stores { cached, past_caches };
+
 /// Copies in host memory on all threads of the executor.
-void copy_runs(Cpu& cpu, const RunCopy& copy);
+void copy_runs(Cpu& cpu, const RunCopy& copy, Stores stores = Stores::cached);
 /// Copies in host memory on the calling thread.
 void copy_runs(const RunCopy& copy);
 /// Copies a rectangle between locked host memory and the device. Asynchronous. Defined in builds

@@ -116,8 +116,7 @@ std::string element_source(const ElementText& of) {
         operands += text(", ", operand(batch, number));
         ++number;
     }
-    return text(R"(#pragma once
-#include "libdense/gpu/text_arguments.cuh"
+    return text(R"(#include "libdense/gpu/text_arguments.cuh"
 namespace aperture::dense {
 struct TextFunctor {
     using T = )",

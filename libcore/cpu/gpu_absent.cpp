@@ -21,9 +21,9 @@ void* allocate(Device, std::size_t, Pages) {
 
 void release(Device, void*, Pages) noexcept {}
 
-void* allocate_locked(std::size_t) { throw DeviceError("built without CUDA: no locked memory"); }
+void lock_pages(void*, std::size_t) { throw DeviceError("built without CUDA: no locked memory"); }
 
-void release_locked(void*) noexcept {}
+void unlock_pages(void*) noexcept {}
 
 }  // namespace detail
 

@@ -6,17 +6,21 @@
 #include <climits>
 #include <cstring>
 
+#include "libcore/cpu/past_caches.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::core {
 
 namespace {
 
-/// Of a thread at a time; fits in its second-level cache.
-constexpr index_t part_bytes = 256 << 10;
+/// Of a thread at a time: short beside a copy of some megabytes, for whose last part all wait.
+constexpr index_t part_bytes = 64 << 10;
+
+/// Of runs that are stored past the caches; their first and last cache lines are not.
+constexpr index_t least_past_caches = 4 << 10;
 
 /// Copies the bytes [begin, end) of all runs one after the other.
-void copy_part(const RunCopy& copy, index_t begin, index_t end) {
+void copy_part(const RunCopy& copy, index_t begin, index_t end, Stores stores) {
     while (begin < end) {
         index_t run = begin / copy.run_bytes;
         const index_t first = begin % copy.run_bytes;
@@ -29,9 +33,14 @@ void copy_part(const RunCopy& copy, index_t begin, index_t end) {
             from += i * from_stride;
             to += i * to_stride;
         }
-        std::memcpy(copy.to + to, copy.from + from, static_cast<std::size_t>(bytes));
+        if (stores == Stores::past_caches && copy.run_bytes >= least_past_caches) {
+            copy_past_caches(copy.from + from, static_cast<std::size_t>(bytes), copy.to + to);
+        } else {
+            std::memcpy(copy.to + to, copy.from + from, static_cast<std::size_t>(bytes));
+        }
         begin += bytes;
     }
+    if (stores == Stores::past_caches) complete_stores();
 }
 
 }  // namespace
@@ -79,13 +88,13 @@ bool RunCopy::is_rectangle() const {
                                allowed(dimension[0].to_stride));
 }
 
-void copy_runs(Cpu& cpu, const RunCopy& copy) {
+void copy_runs(Cpu& cpu, const RunCopy& copy, Stores stores) {
     const index_t bytes = copy.bytes();
     for_each_task(cpu, ceil_div(bytes, part_bytes), 0, [&](index_t part, std::byte*) {
-        copy_part(copy, part * part_bytes, std::min((part + 1) * part_bytes, bytes));
+        copy_part(copy, part * part_bytes, std::min((part + 1) * part_bytes, bytes), stores);
     });
 }
 
-void copy_runs(const RunCopy& copy) { copy_part(copy, 0, copy.bytes()); }
+void copy_runs(const RunCopy& copy) { copy_part(copy, 0, copy.bytes(), Stores::cached); }
 
 }  // namespace aperture::core

@@ -6,7 +6,7 @@
 #include <nvrtc.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -100,7 +100,8 @@ class Program {
                 texts.push_back(file.text);
             }
         }
-        const std::string program = "#include \"" + source.root + "\"\n";
+        const std::string program =
+            source.root_text.empty() ? "#include \"" + source.root + "\"\n" : source.root_text;
         APERTURE_NVRTC_TRY(nvrtcCreateProgram(&handle_, program.c_str(), "aperture_kernel.cu",
                                               static_cast<int>(names.size()), texts.data(),
                                               names.data()));
@@ -159,31 +160,41 @@ fs::path cache_file(const std::string& key) {
     return folder / "aperture" / (key + ".cubin");
 }
 
-// A cache file: a line with the hash of all that follows, a line with the kernel's expression, one
-// with its name, then the machine code.
-std::optional<CompiledKernel> read_cache(const fs::path& path, const std::string& expression) {
+/// What tells kernels apart whose files have one name, because their hashes are equal. The files of
+/// libraries are not in it: these are few, and change only with the build.
+std::string identity(const KernelSource& source, const std::string& expression) {
+    return text(source.root, '\n', expression, '\n', source.root_text);
+}
+
+// A cache file: a line with the hash of all that follows, a line with the length of the identity,
+// the identity, a line with the kernel's name, then the machine code.
+std::optional<CompiledKernel> read_cache(const fs::path& path, const std::string& identity) {
     std::ifstream file(path, std::ios::binary);
     if (path.empty() || !file) return std::nullopt;
     const std::string all{std::istreambuf_iterator<char>(file), {}};
-    std::istringstream stream(all);
-    std::string checksum, of, name;
-    if (!std::getline(stream, checksum) || !std::getline(stream, of) ||
-        !std::getline(stream, name)) {
-        return std::nullopt;
-    }
-    const std::string_view hashed = std::string_view(all).substr(checksum.size() + 1);
-    if (of != expression || checksum != text(hash(hashed))) return std::nullopt;
-    return CompiledKernel{name, std::string(hashed.substr(of.size() + name.size() + 2)), true};
+    std::string_view rest = all;
+    const auto line = [&rest] {
+        const std::string_view first = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(first.size() + 1, rest.size()));
+        return first;
+    };
+    const std::string_view checksum = line();
+    if (checksum != text(hash(rest))) return std::nullopt;
+    const std::string_view length = line();
+    if (length != text(identity.size()) || !rest.starts_with(identity)) return std::nullopt;
+    rest.remove_prefix(identity.size());
+    const std::string name(line());
+    return CompiledKernel{name, std::string(rest), true};
 }
 
-void write_cache(const fs::path& path, const std::string& expression,
-                 const CompiledKernel& kernel) {
+void write_cache(const fs::path& path, const std::string& identity, const CompiledKernel& kernel) {
     if (path.empty()) return;
     static std::atomic<unsigned> number = 0;
     std::error_code ignored;
     fs::create_directories(path.parent_path(), ignored);
     const fs::path beside = text(path.string(), ".", getpid(), ".", number++);
-    const std::string hashed = text(expression, '\n', kernel.name, '\n', kernel.cubin);
+    const std::string hashed =
+        text(identity.size(), '\n', identity, kernel.name, '\n', kernel.cubin);
     std::ofstream file(beside, std::ios::binary);
     file << hash(hashed) << '\n' << hashed;
     file.close();
@@ -196,7 +207,7 @@ std::string fingerprint(const Nvrtc& api, const KernelSource& source, const std:
                         int compute_capability) {
     int major = 0, minor = 0;
     check_nvrtc(api, api.nvrtcVersion(&major, &minor), "nvrtcVersion");
-    std::uint64_t state = hash(text(source.root, '\n', expression, '\n', major, '.', minor, '\n'));
+    std::uint64_t state = hash(text(identity(source, expression), '\n', major, '.', minor, '\n'));
     for (const std::string& option : compiler_options(compute_capability)) {
         state = hash(option + '\n', state);
     }
@@ -218,9 +229,10 @@ std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
     const Nvrtc* const api = nvrtc();
     if (api == nullptr) return std::nullopt;
     const fs::path file = cache_file(fingerprint(*api, source, expression, compute_capability));
-    if (auto cached = read_cache(file, expression)) return cached;
+    const std::string its_identity = identity(source, expression);
+    if (auto cached = read_cache(file, its_identity)) return cached;
     const auto compiled = Program(*api, source).compile(expression, compute_capability);
-    if (compiled) write_cache(file, expression, *compiled);
+    if (compiled) write_cache(file, its_identity, *compiled);
     return compiled;
 }
 

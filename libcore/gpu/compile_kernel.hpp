@@ -23,10 +23,11 @@ struct KernelText {
 std::span<const KernelText> kernel_texts();
 
 /// Source of a kernel: the file that defines it, and all files that it may include. Each name must
-/// stand for one text.
+/// stand for one text, but for that of a root that is made at run time, which comes with its text.
 struct KernelSource {
     std::string root;
     std::vector<std::span<const KernelText>> texts;
+    std::string root_text{};
 };
 
 /// A kernel as machine code for one architecture, with its name there.
@@ -50,9 +51,10 @@ class CompileError : public DeviceError {
 
 /// Compiles the kernel named by `expression` ("aperture::dense::solve_kernel<float, 20, 16>") for
 /// `compute_capability` (90 for sm_90) with NVRTC; needs no GPU. Results are cached on disk in
-/// $XDG_CACHE_HOME/aperture or ~/.cache/aperture unless APERTURE_CACHE is "off"; unreadable or
-/// damaged cache files are replaced. Empty if NVRTC is not installed, incomplete or older than the
-/// architecture, or if APERTURE_NVRTC is "off". Throws CompileError. Thread-safe.
+/// $XDG_CACHE_HOME/aperture or ~/.cache/aperture unless APERTURE_CACHE is "off"; cache files that
+/// are unreadable, damaged, or of another expression or text, are replaced. Empty if NVRTC is not
+/// installed, incomplete or older than the architecture, or if APERTURE_NVRTC is "off". Throws
+/// CompileError. Thread-safe.
 std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
                                              const std::string& expression, int compute_capability);
 

@@ -127,17 +127,20 @@ void* allocate(Device, std::size_t bytes, Pages) {
     return block;
 }
 
-// cudaFree and cudaFreeHost wait for what all streams do: no kernel uses memory that was freed.
+// cudaFree waits for what all streams do: no kernel uses memory that was freed.
 void release(Device, void* block, Pages) noexcept { cudaFree(block); }
 
-void* allocate_locked(std::size_t bytes) {
+void lock_pages(void* block, std::size_t bytes) {
     make_current();
-    void* block = nullptr;
-    APERTURE_CUDA_TRY(cudaHostAlloc(&block, bytes, cudaHostAllocPortable));
-    return block;
+    APERTURE_CUDA_TRY(cudaHostRegister(block, bytes, cudaHostRegisterPortable));
 }
 
-void release_locked(void* block) noexcept { cudaFreeHost(block); }
+void unlock_pages(void* block) noexcept {
+    // Nothing uses memory that is about to be freed.
+    cudaDeviceSynchronize();
+    cudaHostUnregister(block);
+    cudaGetLastError();
+}
 
 void copy_bytes(Gpu& gpu, const void* from, void* to, std::size_t bytes, Direction direction) {
     if (bytes == 0) return;

@@ -17,10 +17,10 @@ const void* load_kernel(Gpu& gpu, const KernelSource& source, const std::string&
         bool cannot_be = false;
     };
     static std::mutex mutex;
-    static std::map<std::tuple<int, std::string, std::string>, Loaded> loaded;
+    static std::map<std::tuple<int, std::string, std::string, std::string>, Loaded> loaded;
 
     const std::scoped_lock lock(mutex);
-    Loaded& entry = loaded[{gpu.device(), source.root, expression}];
+    Loaded& entry = loaded[{gpu.device(), source.root, source.root_text, expression}];
     if (entry.kernel == nullptr && !entry.cannot_be) {
         auto compiled = compile_kernel(source, expression, gpu.compute_capability());
         entry.cannot_be = !compiled;

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 
 #include "libcore/cpu/worker_tasks.hpp"
@@ -127,7 +128,7 @@ void store_tile(Buffer<T> buffer, MatrixBatch<T, core::Host> tile, const Share& 
                     share.store(turned + q * length, length, to + q * tile.stride[0], past_caches);
                 }
             }
-            layout::complete_stores();
+            core::complete_stores();
         });
         return;
     }

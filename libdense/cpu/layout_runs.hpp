@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstdint>
-#include <cstring>
 
 #include "aperture/core/view.hpp"
+#include "libcore/cpu/past_caches.hpp"
 #include "libdense/cpu/lane_runs.hpp"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 /// Runs of neighbouring numbers of batches whose layout changes.
 namespace aperture::dense::layout {
@@ -54,33 +49,7 @@ void store_run(const T* from, index_t count, T* to, bool past_caches) {
         std::copy_n(from, count, to);
         return;
     }
-#if defined(__SSE2__)
-    const auto* source = reinterpret_cast<const char*>(from);
-    auto* target = reinterpret_cast<char*>(to);
-    index_t bytes = count * index_t{sizeof(T)};
-    const index_t head = std::min<index_t>(
-        bytes, static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(target) % 64));
-    std::memcpy(target, source, static_cast<std::size_t>(head));
-    source += head;
-    target += head;
-    bytes -= head;
-    for (; bytes >= 64; bytes -= 64, source += 64, target += 64) {
-        for (int part = 0; part < 64; part += 16) {
-            _mm_stream_si128(reinterpret_cast<__m128i*>(target + part),
-                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + part)));
-        }
-    }
-    std::memcpy(target, source, static_cast<std::size_t>(bytes));
-#else
-    std::copy_n(from, count, to);
-#endif
-}
-
-/// Makes what this thread stored past the caches visible to others.
-inline void complete_stores() {
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
+    core::copy_past_caches(from, static_cast<std::size_t>(count) * sizeof(T), to);
 }
 
 /// Entries of problems [0, problems) that are contiguous in each problem, `distance` apart in the

@@ -8,7 +8,11 @@ void for_each_piece(core::Gpu& gpu, std::size_t device_bytes,
                     std::span<const StreamedBytes> operands,
                     const PieceFunction<core::Gpu>& function) {
     gpu.synchronize();
-    const PiecePlan plan = plan_pieces(operands, core::device_budget(gpu, device_bytes));
+    index_t long_runs = 1;
+    for (const StreamedBytes& operand : operands) {
+        long_runs = std::max(long_runs, problems_of_long_runs(gpu, operand));
+    }
+    const PiecePlan plan = plan_pieces(operands, core::device_budget(gpu, device_bytes), long_runs);
     if (plan.problems == 0) return;
     std::vector<core::Gpu> others;
     std::vector<core::Gpu*> executors{&gpu};

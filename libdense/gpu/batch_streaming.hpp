@@ -28,6 +28,13 @@ struct PiecePlan {
     index_t in_flight = 0;
 };
 
+template <class Executor>
+bool is_locked(Executor& executor, const StreamedBytes& operand) {
+    index_t last = 0;
+    for (int d = 0; d < 4; ++d) last += (operand.host.extent[d] - 1) * operand.host.stride[d];
+    return has_locked_pages(executor, operand.host.data, std::size_t(last) + 1);
+}
+
 inline index_t problem_bytes(const StreamedBytes& operand) {
     return operand.host.extent[1] * operand.host.extent[2] * operand.host.extent[3];
 }
@@ -44,13 +51,26 @@ inline index_t expects_one_batch(std::span<const StreamedBytes> operands) {
     return problems;
 }
 
+/// The problems of a piece of which a device copies an operand's part in long runs.
+template <class Executor>
+index_t problems_of_long_runs(Executor& executor, const StreamedBytes& operand) {
+    // GB/s of both directions at once, rows 600,000 bytes apart, H100: 1 KiB 25, 4 KiB 32, 9 KiB
+    // 27, 16 KiB 46, 32 KiB 49, one run 50.
+    constexpr index_t long_bytes = 16 << 10;
+    const ByteBatch<core::Host>& host = operand.host;
+    const index_t element = host.extent[3];
+    const bool is_interleaved = host.stride[0] == element && host.extent[1] * host.extent[2] > 1;
+    if (!is_interleaved || host.empty() || !(operand.is_read || operand.is_written)) return 1;
+    return is_locked(executor, operand) ? ceil_div(long_bytes, element) : 1;
+}
+
 /// The first copy in and the last one out overlap nothing: many small pieces make them short. A
-/// piece must be long beside the some 10 us of its submission, and locked memory takes long to
-/// allocate.
+/// piece must be long beside the some 10 us of its submission, and has at least `long_runs`
+/// problems where that leaves several pieces.
 inline PiecePlan plan_pieces(std::span<const StreamedBytes> operands,
-                             const core::DeviceBudget& budget) {
+                             const core::DeviceBudget& budget, index_t long_runs = 1) {
     constexpr index_t least_bytes = 4 << 20, most_bytes = 32 << 20;
-    constexpr index_t pieces_of_a_batch = 64;
+    constexpr index_t pieces_of_a_batch = 64, least_pieces = 8;
     constexpr index_t lanes = 32;  // rows of interleaved pieces are aligned
     const index_t problems = expects_one_batch(operands);
     if (problems == 0) return {};
@@ -62,7 +82,8 @@ inline PiecePlan plan_pieces(std::span<const StreamedBytes> operands,
     const index_t in_flight = std::min(most_in_flight, room);
     const index_t bytes =
         std::clamp(ceil_div(problems * each, pieces_of_a_batch), least_bytes, most_bytes);
-    index_t of_a_piece = std::min(std::max<index_t>(bytes / each, 1), room / in_flight);
+    const index_t least = std::max<index_t>(std::min(long_runs, problems / least_pieces), 1);
+    index_t of_a_piece = std::min(std::max(bytes / each, least), room / in_flight);
     if (of_a_piece > lanes) of_a_piece -= of_a_piece % lanes;
     of_a_piece = std::min(of_a_piece, problems);
     return {of_a_piece, std::min(in_flight, ceil_div(problems, of_a_piece))};
@@ -134,7 +155,7 @@ class OperandPiece {
     /// Ends the copy, when the executor's work is done.
     void finish(core::Cpu& cpu, ProblemSpan span) {
         if (!operand_.is_written || is_direct_) return;
-        core::copy_runs(cpu, core::RunCopy(mirror(span), host(span)));
+        core::copy_runs(cpu, core::RunCopy(mirror(span), host(span)), core::Stores::past_caches);
     }
 
   private:
@@ -147,11 +168,7 @@ class OperandPiece {
         const core::RunCopy copy(piece, there);
         if (!copy.is_rectangle()) return false;
         if (copy.dimensions > 0 && copy.run_bytes < least_run_bytes) return false;
-        index_t last = 0;
-        for (int d = 0; d < 4; ++d) {
-            last += (operand_.host.extent[d] - 1) * operand_.host.stride[d];
-        }
-        return has_locked_pages(executor_, operand_.host.data, std::size_t(last) + 1);
+        return is_locked(executor_, operand_);
     }
 
     ByteBatch<core::Host> host(ProblemSpan span) const {

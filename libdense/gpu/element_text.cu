@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <functional>
 #include <span>
 
 #include "libcore/gpu/specialise.hpp"
@@ -50,12 +49,9 @@ int shared_bytes(const ElementText& text) {
 }
 
 core::SpecialisedKernel<void(TextArguments)> kernel_of(core::Gpu& gpu, const ElementText& text) {
-    const std::string source = element_source(text);
-    const std::string name = core::text("element_text/", std::hash<std::string>()(source), ".cuh");
-    const core::KernelText file{name.c_str(), source.c_str()};
     try {
         return core::specialise<void(TextArguments)>(
-            gpu, {name, {core::kernel_texts(), kernel_texts(), std::span(&file, 1)}},
+            gpu, {"text", {core::kernel_texts(), kernel_texts()}, element_source(text)},
             "aperture::dense::text_kernel");
     } catch (const core::CompileError& error) {
         throw core::InvalidArgument("for_each_element: the body does not compile:\n" + error.log());

@@ -157,8 +157,10 @@ class PieceInFlight {
     void place(core::MirroredArray<T, Rank, Executor>& from, int d, index_t first,
                const core::View<T, Rank, core::Host>& to, RangeSpan part) {
         if (to.empty()) return;
-        core::copy_runs(cpu_, {from.host().slice(d, first, first + part.cells()),
-                               to.slice(d, part.begin, part.end)});
+        core::copy_runs(
+            cpu_,
+            {from.host().slice(d, first, first + part.cells()), to.slice(d, part.begin, part.end)},
+            core::Stores::past_caches);
     }
     // With training on all cells every piece yields the same results per set, except for info: the
     // first piece with a nonzero info sets it.
@@ -228,7 +230,11 @@ inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>&
     const double room = (double(budget.bytes) - fixed) / cell_bytes - double(around);
     budget.expects(room >= double(smallest), "the smallest piece of this cube",
                    static_cast<std::size_t>(fixed + cell_bytes * double(smallest + around)));
-    return std::min(static_cast<index_t>(room), problem.shape.range_cells);
+    // Several pieces of a large cube, whose copies overlap; their halos are small beside them.
+    constexpr double enough_bytes = 64 << 20;
+    const double enough = std::max(enough_bytes * slots / cell_bytes, 16.0 * double(around));
+    const double cells = std::min(room, std::max(enough, double(smallest)));
+    return std::min(static_cast<index_t>(cells), problem.shape.range_cells);
 }
 
 }  // namespace aperture::stap::gpu

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aperture._batches import arguments, call_of
+from aperture._batches import Call, arguments
 from aperture._extension import core
 from aperture._places import Place, at_place
 
@@ -57,7 +57,7 @@ def _matmul(place: Place, a: Any, b: Any) -> Any:
     b = b if len(shapes[1]) > 1 else b[:, None]
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"b: shape {shapes[1]}, expected {a.shape[-1]} rows as a: {shapes[0]}")
-    with call_of(place, a, b) as call:
+    with Call(place, a, b) as call:
         product = call.new(a.shape[-2], b.shape[-1])
         call.run("matmul", call.matrices("a", a), call.matrices("b", b), product)
         extents = shapes[0][-2:-1] + (shapes[1][-1:] if len(shapes[1]) > 1 else ())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aperture._batches import arguments, as_columns, call_of, order_of
+from aperture._batches import Call, arguments, as_columns, order_of
 from aperture._places import Place, at_place
 
 
@@ -88,7 +88,7 @@ def cholesky(
 def _cholesky(place: Place, a: Any, upper: bool) -> CholeskyResult:
     (a,) = arguments(place, a=a)
     n = order_of("a", a)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         factor, info = call.new(n, n), call.info()
         call.run("cholesky", upper, call.matrices("a", a), factor, info)
         return CholeskyResult(call.result(factor), call.result(info))
@@ -138,7 +138,7 @@ def lu(
 def _lu(place: Place, a: Any, pivoting: bool) -> LUResult:
     (a,) = arguments(place, a=a)
     n = order_of("a", a)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         factors, pivots, info = call.new(n, n), call.new(n, dtype=np.int32), call.info()
         call.run("lu", pivoting, call.matrices("a", a), factors, pivots, info)
         return LUResult(call.result(factors), call.result(pivots), call.result(info))
@@ -195,7 +195,7 @@ def _solve(place: Place, a: Any, b: Any, positive: bool) -> SolveResult:
     a, b = arguments(place, a=a, b=b)
     n = order_of("a", a)
     b, sides = as_columns("b", b, n)
-    with call_of(place, a, b) as call:
+    with Call(place, a, b) as call:
         x, info = call.new(n, b.shape[-1]), call.info()
         call.run("solve", positive, call.matrices("a", a), call.matrices("b", b), x, info)
         return SolveResult(call.result(x, (n, *sides)), call.result(info))
@@ -237,7 +237,7 @@ def inv(a: Any, *, device: str = "auto", threads: int | None = None) -> InvResul
 def _inv(place: Place, a: Any) -> InvResult:
     (a,) = arguments(place, a=a)
     n = order_of("a", a)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         inverse, info = call.new(n, n), call.info()
         call.run("inv", call.matrices("a", a), inverse, info)
         return InvResult(call.result(inverse), call.result(info))
@@ -276,7 +276,7 @@ def det(a: Any, *, device: str = "auto", threads: int | None = None) -> Any:
 def _det(place: Place, a: Any) -> Any:
     (a,) = arguments(place, a=a)
     order_of("a", a)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         determinants = call.new()
         call.run("det", call.matrices("a", a), determinants)
         return call.result(determinants)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-from aperture._batches import arguments, as_columns, call_of, tall_extents
+from aperture._batches import Call, arguments, as_columns, tall_extents
 from aperture._places import Place, at_place
 
 
@@ -77,7 +77,7 @@ def qr(a: Any, *, mode: str = "reduced", device: str = "auto", threads: int | No
 def _qr(place: Place, a: Any, mode: str) -> Any:
     (a,) = arguments(place, a=a)
     m, n = tall_extents("a", a)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         factors, tau = call.new(m, n), call.new(n)
         call.run("factor_qr", call.matrices("a", a), factors, tau)
         r = call.changed_result(factors, lambda library, packed: library.triu(packed[:, :n]))
@@ -130,7 +130,7 @@ def _lstsq(place: Place, a: Any, b: Any) -> LstsqResult:
     a, b = arguments(place, a=a, b=b)
     m, n = tall_extents("a", a)
     b, sides = as_columns("b", b, m)
-    with call_of(place, a, b) as call:
+    with Call(place, a, b) as call:
         x, info = call.new(n, b.shape[-1]), call.info()
         call.run("lstsq", call.matrices("a", a), call.matrices("b", b), x, info)
         return LstsqResult(call.result(x, (n, *sides)), call.result(info))

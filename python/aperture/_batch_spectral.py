@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from aperture._batches import Call, arguments, call_of, order_of
+from aperture._batches import Call, arguments, order_of
 from aperture._extension import core
 from aperture._places import Place, at_place
 
@@ -67,7 +67,7 @@ def eigh(a: Any, *, device: str = "auto", threads: int | None = None) -> EighRes
 def _eigh(place: Place, a: Any) -> EighResult:
     (a,) = arguments(place, a=a)
     n = order_of("a", a, core.max_spectral_order)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         values, vectors, info = call.new(n, dtype=call.real), call.new(n, n), call.info()
         call.run("eigh", call.matrices("a", a), values, vectors, info)
         return EighResult(call.result(values), call.result(vectors), call.result(info))
@@ -126,7 +126,7 @@ def _svd(place: Place, a: Any) -> SVDResult:
         )
     m, n = shape[-2:]
     k = min(m, n)
-    with call_of(place, a) as call:
+    with Call(place, a) as call:
         u, values, vh = call.new(m, k), call.new(k, dtype=call.real), call.new(k, n)
         info = call.info()
         call.run("svd", call.matrices("a", a), u, values, vh, info)

@@ -6,28 +6,38 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aperture import _arrays
 from aperture._extension import core
 from aperture._kept import kept
-from aperture._places import HostPlace, Place
+from aperture._places import Place
 
 Shape = tuple[int, ...]
 
 
 class Call:
-    """One call of a function on batches: its type of elements, leading dimensions and executor."""
+    """One call of a function on arrays [..., row, column] of one type, whose leading dimensions are
+    broadcast; ``with`` has the executor that computes."""
 
-    def __init__(self, place: Place, worker: Any, batch: Shape, dtype: np.dtype[Any]) -> None:
-        self._place, self._worker = place, worker
-        self._batch, self._problems = batch, math.prod(batch)
-        self.dtype = dtype
+    _worker: Any
+
+    def __init__(self, place: Place, *arrays: Any) -> None:
+        self.dtype = _common_type(*[array.dtype for array in arrays])
+        self._batch = _leading_dimensions(arrays)
+        self._problems = math.prod(self._batch)
+        self._place, self._kept = place, worker_of(place)
+
+    def __enter__(self) -> Call:
+        self._worker = self._kept.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._kept.__exit__(*error)
 
     @property
     def real(self) -> np.dtype[Any]:
@@ -36,11 +46,13 @@ class Call:
 
     def matrices(self, name: str, array: Any) -> Any:
         """The argument ``name`` there, in place where one of its strides is one element."""
-        extents = tuple(array.shape[-2:])
-        if tuple(array.shape[:-2]) != self._batch:
+        shape = tuple(array.shape)
+        if shape[:-2] != self._batch:
             with self._place.home.namespace() as library:
-                array = library.broadcast_to(array, self._batch + extents)
-        return input_batch(self._place, name, array.reshape((self._problems, *extents)), self.dtype)
+                array = library.broadcast_to(array, self._batch + shape[-2:])
+        if len(self._batch) != 1:
+            array = array.reshape((self._problems, *shape[-2:]))
+        return input_batch(self._place, name, array, self.dtype)
 
     def new(self, *extents: int, dtype: npt.DTypeLike | None = None) -> Any:
         """A new batch there, [problem, *extents]."""
@@ -52,13 +64,16 @@ class Call:
     def run(self, name: str, *arguments: Any) -> None:
         """Calls the function of the extension; flags come before batches."""
         place, worker = self._place, self._worker
-        given = (x if isinstance(x, bool) else place.handle(x, worker) for x in arguments)
-        getattr(worker, f"{name}_{self.dtype.name}")(place.stream(worker), *given)
+        handle = place.handle
+        given = [x if isinstance(x, bool) else handle(x, worker) for x in arguments]
+        getattr(worker, _method(name, self.dtype))(place.stream(worker), *given)
 
     def result(self, there: Any, extents: Shape | None = None) -> Any:
         """What the caller gets of a batch: [..., *extents], by default with the batch's own."""
-        extents = tuple(there.shape[1:]) if extents is None else extents
-        return self._place.result(there, self._worker).reshape(self._batch + extents)
+        shape = tuple(there.shape)
+        wanted = self._batch + (shape[1:] if extents is None else extents)
+        result = self._place.result(there, self._worker)
+        return result if shape == wanted else result.reshape(wanted)
 
     def changed_result(self, there: Any, change: Callable[[Any, Any], Any]) -> Any:
         """The same of change(library, batch), with the functions of the caller's library."""
@@ -69,19 +84,26 @@ class Call:
         return home.result(changed, self._worker).reshape(self._batch + tuple(changed.shape[1:]))
 
 
-@contextmanager
-def call_of(place: Place, *arrays: Any) -> Iterator[Call]:
-    """A call with these arrays [..., row, column], whose leading dimensions are broadcast."""
-    dtype = np.result_type(*(computed_type(array.dtype) for array in arrays))
-    leading = [tuple(array.shape[:-2]) for array in arrays]
+@functools.cache
+def _common_type(*dtypes: Any) -> np.dtype[Any]:
+    return np.result_type(*map(computed_type, dtypes))
+
+
+@functools.cache
+def _method(name: str, dtype: np.dtype[Any]) -> str:
+    return f"{name}_{dtype.name}"
+
+
+def _leading_dimensions(arrays: tuple[Any, ...]) -> Shape:
+    leading = [tuple(array.shape)[:-2] for array in arrays]
+    if all(one == leading[0] for one in leading):
+        return leading[0]
     try:
-        batch = np.broadcast_shapes(*leading)
+        return np.broadcast_shapes(*leading)
     except ValueError:
         raise ValueError(
             f"leading dimensions {' and '.join(map(str, leading))}, expected equal or 1"
         ) from None
-    with worker_of(place) as worker:
-        yield Call(place, worker, batch, dtype)
 
 
 def worker_of(place: Place) -> AbstractContextManager[Any]:
@@ -101,13 +123,7 @@ def input_batch(place: Place, name: str, batch: Any, dtype: npt.DTypeLike) -> An
 
 def arguments(place: Place, /, **given: Any) -> list[Any]:
     """The arrays of a call in the memory they are in; TypeError for what is none."""
-    if isinstance(place.home, HostPlace):
-        return [_arrays.host_array(name, array) for name, array in given.items()]
-    arrays = list(given.values())
-    library = _arrays.framework_of(arrays[0])
-    for name, array in given.items():
-        _arrays.expects_on_gpu(name, array, library, place.where)
-    return arrays
+    return [place.argument(name, array) for name, array in given.items()]
 
 
 def order_of(name: str, array: Any, most: int = core.max_order) -> int:
@@ -153,8 +169,10 @@ def computed_type(dtype: Any) -> type[Any]:
 
 
 def _contiguous_axis(array: Any) -> int:
-    """The last axis along which elements are adjacent; -1 if there is none."""
+    """The last axis along which elements are adjacent; -1 if there is none, or if all are."""
     if hasattr(array, "stride"):
+        if array.is_contiguous():
+            return -1
         strides, step = array.stride(), 1
     else:
         # Arrays of JAX have no strides.

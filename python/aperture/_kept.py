@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -18,23 +17,30 @@ _lock = threading.Lock()
 _idle: dict[str, Any] = {}
 
 
-@contextmanager
-def kept(made_for: tuple[Any, ...], make: Callable[[], T]) -> Iterator[T]:
+class kept(Generic[T]):
     """An object of ``make`` for one call at a time, which an earlier call may have left.
 
     ``made_for`` is all that the object depends on. To free an object's memory would wait for a
     GPU; a call that fails leaves none.
     """
-    key = repr(made_for)
-    with _lock:
-        found = _idle.pop(key, None)
-    worker = make() if found is None else found
-    yield worker
-    with _lock:
-        _idle[key] = worker
-        # Freed without the lock.
-        dropped = [_idle.pop(next(iter(_idle))) for _ in range(len(_idle) - _MOST)]
-    dropped.clear()
+
+    def __init__(self, made_for: tuple[Any, ...], make: Callable[[], T]) -> None:
+        self._key, self._make = repr(made_for), make
+
+    def __enter__(self) -> T:
+        with _lock:
+            found = _idle.pop(self._key, None)
+        self._worker: T = self._make() if found is None else found
+        return self._worker
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            return
+        with _lock:
+            _idle[self._key] = self._worker
+            # Freed without the lock.
+            dropped = [_idle.pop(next(iter(_idle))) for _ in range(len(_idle) - _MOST)]
+        dropped.clear()
 
 
 def clear_cache() -> bool:

@@ -41,6 +41,10 @@ class Place(Protocol):
     def namespace(self) -> AbstractContextManager[Any]:
         """The module of functions, named as NumPy's, that compute on arrays of ``home``."""
 
+    def argument(self, name: str, array: Any) -> Any:
+        """The argument ``name`` in the memory it is in; TypeError or ValueError for what is not an
+        array of ``home``."""
+
     def input(
         self, name: str, array: Any, dtype: npt.DTypeLike, check_finite: bool | None = None
     ) -> Any:
@@ -90,6 +94,9 @@ class HostPlace:
 
     def namespace(self) -> AbstractContextManager[Any]:
         return nullcontext(np)
+
+    def argument(self, name: str, array: Any) -> Any:
+        return _arrays.host_array(name, array)
 
     def fetched(self, name: str, array: Any) -> _arrays.Array:
         """The argument ``name`` in host memory, of any type."""

@@ -5,8 +5,9 @@
     python python/bench/overhead.py --device cpu
     python python/bench/overhead.py --device gpu
 
-The same small problem by a reusable object with ``out=``, and by the extension's function alone
-with arguments prepared once, which is the library's call and less than 1 us for its arguments.
+The same small problem by a reusable object with ``out=``, or by a function of aperture.dense, and
+by the extension's function alone with arguments prepared once, which is the library's call and less
+than 1 us for its arguments.
 Times are of the host, in microseconds, the fastest of several means; a GPU is idle before each
 mean, and so short ones never wait for it.
 """
@@ -62,6 +63,36 @@ def flow_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
     return lambda: estimate(*images, out=out), lambda: estimator.run(stream, *handles)
 
 
+def solve_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
+    a = array(np.resize(np.eye(4, dtype=np.float32), (100, 4, 4)))
+    b = array(np.ones((100, 4, 1), np.float32))
+    x, info = aperture.dense.solve(a, b)
+    place = place_of(a, "auto", None)
+    batches = place.core.Batches(place.where)
+    handles = [place.lasting(one, batches) for one in (a, b, x, info)]
+    stream = place.stream(batches)
+    return (
+        lambda: aperture.dense.solve(a, b),
+        lambda: batches.solve_float32(stream, False, *handles),
+    )
+
+
+def for_each_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
+    inputs, body = {"x": array(np.ones((100, 3), np.float32))}, "y() = x(0) + x(1) * x(2);"
+    found = aperture.dense.for_each(body, inputs, {"y": ()})
+    place = place_of(inputs["x"], "auto", None)
+    batches = place.core.Batches(place.where)
+    named = [
+        (name, written, place.lasting(one, batches))
+        for name, written, one in (("x", False, inputs["x"]), ("y", True, found["y"]))
+    ]
+    stream = place.stream(batches)
+    return (
+        lambda: aperture.dense.for_each(body, inputs, {"y": ()}),
+        lambda: batches.for_each(stream, body, named, [], 1),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
@@ -75,7 +106,14 @@ def main() -> None:
     else:
         aperture.set_num_threads(1)
     print("| call | from Python | library's call | difference, us |\n|---|---|---|---|")
-    for name, make in (("Stap, 2 x 8 x 64", stap_calls), ("FlowEstimator, 32 x 32", flow_calls)):
+    several = [
+        ("Stap, 2 x 8 x 64", stap_calls),
+        ("FlowEstimator, 32 x 32", flow_calls),
+        ("dense.solve, 100 x 4 x 4", solve_calls),
+    ]
+    if arguments.device == "gpu":
+        several.append(("dense.for_each, 100 x 3", for_each_calls))
+    for name, make in several:
         ours, bare = (fastest_mean(call, idle) for call in make(array))
         print(f"| {name} | {ours:.1f} | {bare:.1f} | {ours - bare:.1f} |")
 

@@ -17,6 +17,7 @@
 #include "aperture/dense/batch_orthogonal.hpp"
 #include "aperture/dense/batch_spectral.hpp"
 #include "aperture/dense/element_text.hpp"
+#include "libcore/run_copy.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
 #include "python/src/worker.hpp"
@@ -80,6 +81,18 @@ dense::MatrixBatch<T, Space> transposed(const dense::MatrixBatch<T, Space>& batc
     return {batch.data, {problems, columns, rows}, {by_problem, by_column, by_row}};
 }
 
+/// A batch without gaps is one block of memory.
+template <class T>
+void copy(Executor& on, const dense::MatrixBatch<const T, Space>& from,
+          const dense::MatrixBatch<T, Space>& to) {
+    const core::RunCopy runs(from, to);
+    if (runs.dimensions == 0) {
+        copy_runs(on, runs);
+    } else {
+        dense::change_layout(on, from, to);
+    }
+}
+
 /// The functions on batches of T. Right-hand sides and solutions are columns here.
 template <class T>
 struct Functions {
@@ -100,7 +113,7 @@ struct Functions {
                          factors, pivots, info);
     }
     static void solve(Executor& on, bool positive, Input a, Input b, Output x, Info info) {
-        dense::change_layout(on, b, x);
+        copy(on, b, x);
         if (positive) {
             dense::solve(on, dense::Factorisation::cholesky, a, transposed(x), info, {});
         } else {

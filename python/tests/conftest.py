@@ -8,8 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from gpu_libraries import LIBRARIES
 
 import aperture
 from aperture import _places
@@ -17,9 +19,15 @@ from aperture import _places
 
 @pytest.fixture(autouse=True)
 def _on_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a device, arrays of the host are computed on the CPU, but in test_gpu.py."""
-    if request.path.name != "test_gpu.py":
+    """Without a device, arrays of the host are computed on the CPU, but in test_gpu*.py."""
+    if not request.path.name.startswith("test_gpu"):
         monkeypatch.setattr(_places, "has_gpu", lambda: False)
+
+
+@pytest.fixture(params=LIBRARIES, ids=[library.name for library in LIBRARIES])
+def library(request: pytest.FixtureRequest) -> Any:
+    pytest.importorskip(request.param.name)
+    return request.param(0)
 
 
 @pytest.fixture

@@ -236,7 +236,7 @@ def test_any_layout_gives_the_same_results(layout: str, dtype: Any) -> None:
 def test_one_unit_stride_suffices_to_be_read_in_place(layout: str) -> None:
     a = LAYOUTS[layout](batch(2, 3, 6, 6))[:1]
     place = _places.place_of(a, "cpu", None)
-    with _batches.call_of(place, a) as call:
+    with _batches.Call(place, a) as call:
         there = call.matrices("a", a)
     assert (there == a[0]).all()
     assert np.shares_memory(there, a) == (layout in IN_PLACE)

@@ -136,6 +136,28 @@ TEST_F(Nvrtc, ChangedTextIsAnotherKernel) {
         core::compile_kernel(source(root), "aperture::test::scale<float, 20>", 90)->from_cache);
 }
 
+TEST_F(Nvrtc, AFileOfAnotherTextIsReplaced) {
+    const auto compile_text = [](int value) {
+        const core::KernelSource source{
+            "text",
+            {core::kernel_texts()},
+            core::text("__global__ void k(int* a) { *a = ", value, "; }\n")};
+        return core::compile_kernel(source, "k", 90).value();
+    };
+    const CompiledKernel five = compile_text(5);
+    const fs::path file = cache_files().at(0);
+    fs::copy_file(file, folder_ / "five");
+    fs::remove(file);
+    const CompiledKernel six = compile_text(6);
+    EXPECT_NE(five.cubin, six.cubin);
+    // As if both texts had one hash.
+    fs::rename(folder_ / "five", cache_files().at(0));
+    const CompiledKernel again = compile_text(6);
+    EXPECT_FALSE(again.from_cache);
+    EXPECT_EQ(again.cubin, six.cubin);
+    EXPECT_TRUE(compile_text(6).from_cache);
+}
+
 TEST_F(Nvrtc, DamagedCacheFilesAreReplaced) {
     const CompiledKernel good = compile(20);
     const fs::path file = cache_files().at(0);

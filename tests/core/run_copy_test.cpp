@@ -98,6 +98,25 @@ TEST(RunCopy, DividesLongRunsAmongThreads) {
     EXPECT_EQ(rows, expected);
 }
 
+TEST(RunCopy, StoresPastTheCachesAtAnyAddress) {
+    constexpr index_t rows = 3, bytes = 5000, distance = 5100;
+    std::vector<char> source(rows * distance + 64);
+    std::iota(source.begin(), source.end(), '\0');
+    for (const index_t first : {0, 1, 17, 63}) {
+        std::vector<char> target(source.size(), -1), expected = target;
+        const auto copy = [&](std::vector<char>& to, Stores stores) {
+            Cpu cpu(2);
+            copy_runs(cpu,
+                      RunCopy(View<const char, 2>(source.data() + 5, {rows, bytes}),
+                              View<char, 2>(to.data() + first, {rows, bytes}, {distance, 1})),
+                      stores);
+        };
+        copy(target, Stores::past_caches);
+        copy(expected, Stores::cached);
+        EXPECT_EQ(target, expected) << first;
+    }
+}
+
 TEST(RunCopy, RefusesOtherExtentsAndCopiesNothingOfNothing) {
     int value = 1;
     EXPECT_THROW(RunCopy(View<const int, 1>(&value, {1}), View<int, 1>(&value, {2})),

@@ -37,11 +37,9 @@ ElementText example() {
 }
 
 std::string compiled(const ElementText& text) {
-    const std::string source = element_source(text);
-    const core::KernelText file{"text.cuh", source.c_str()};
-    const auto kernel = core::compile_kernel(
-        {file.name, {core::kernel_texts(), kernel_texts(), std::span(&file, 1)}},
-        "aperture::dense::text_kernel", 90);
+    const auto kernel =
+        core::compile_kernel({"text", {core::kernel_texts(), kernel_texts()}, element_source(text)},
+                             "aperture::dense::text_kernel", 90);
     return kernel ? kernel->name : "no run-time compiler";
 }
 

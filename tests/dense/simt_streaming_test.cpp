@@ -298,6 +298,27 @@ TEST(StreamingPlan, HasManyPiecesOfALargeBatch) {
     EXPECT_EQ(plan.problems, 896);
 }
 
+TEST(StreamingPlan, MakesRunsOfLockedInterleavedBatchesLong) {
+    const auto long_runs = [](Order layout, bool locked) {
+        HostBatch<C> batch(100, 4, 4, layout);
+        Slow executor(locked);
+        return detail::problems_of_long_runs(executor, detail::bytes_of(input(batch.view())));
+    };
+    EXPECT_EQ(long_runs(Order::problems, true), 2048);
+    EXPECT_EQ(long_runs(Order::problems, false), 1);
+    EXPECT_EQ(long_runs(Order::columns, true), 1);
+    Slow executor(true);
+    const auto between = temporary<C>(core::Extents<3>{100, 1, 4});
+    EXPECT_EQ(detail::problems_of_long_runs(executor, detail::bytes_of(between)), 1);
+
+    const std::array operands{bytes(75000, 18432), bytes(75000, 18432)};
+    const std::size_t room = std::size_t(2) << 30;
+    EXPECT_EQ(detail::plan_pieces(operands, {room}, 2048).problems, 2048);
+    EXPECT_EQ(detail::plan_pieces(operands, {room / 16}, 2048).problems, 1184);
+    const std::array few{bytes(8000, 18432), bytes(8000, 18432)};
+    EXPECT_EQ(detail::plan_pieces(few, {room}, 2048).problems, 992);
+}
+
 TEST(StreamingPlan, RefusesWhatDoesNotFitAndWhatIsNotOneBatch) {
     using testing::HasSubstr;
     using testing::ThrowsMessage;

@@ -101,6 +101,19 @@ TEST(RangePieces, CoverEveryCellOnceAndBringWhatWindowsReach) {
     }
 }
 
+TEST(RangePieces, AreNoLargerThanOverlapNeeds) {
+    Problem problem = Case{}.problem();
+    HostResults results(problem);
+    const auto views = results.views(problem);
+    problem.shape.range_cells = 100'000'000;
+    const index_t cells = gpu::cells_of_piece(problem, views, {std::size_t(1) << 40}, 2);
+    const double bytes = gpu::bytes_per_cell(problem, views);
+    EXPECT_NEAR(double(cells) * bytes, double(64 << 20), bytes);
+    EXPECT_EQ(gpu::cells_of_piece(problem, views, {std::size_t(1) << 30}, 2), cells);
+    problem.parameters.training_block = 1'000'000;
+    EXPECT_GE(gpu::cells_of_piece(problem, views, {std::size_t(1) << 40}, 2), 16'000'000);
+}
+
 TEST(RangePieces, RefuseTooLittleMemory) {
     const Problem problem = Case{}.problem();
     HostResults results(problem);

@@ -32,8 +32,8 @@ void release(Host, void* block, Pages pages) noexcept;
 /// In a build without CUDA the functions that allocate for it throw DeviceError.
 void* allocate(Device, std::size_t bytes, Pages pages);
 void release(Device, void* block, Pages pages) noexcept;
-void* allocate_locked(std::size_t bytes);
-void release_locked(void* block) noexcept;
+void lock_pages(void* block, std::size_t bytes);
+void unlock_pages(void* block) noexcept;
 }  // namespace detail
 
 /// Owns dense memory for a view; move-only, because a copy of this size must be explicit.
