@@ -10,7 +10,6 @@
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
 #include "libdense/gpu/columns_launch.cuh"
-#include "libdense/gpu/in_rows.cuh"
 #include "libdense/gpu/lu_in_block.cuh"
 #include "libdense/gpu/qr_in_block.cuh"
 
@@ -79,36 +78,35 @@ bool launch_solve_in_columns(Executor& executor, const LuArguments<E>& p) {
                            : solve_in_columns<E, order, ahead_sides, its_lanes, gauss_jordan>;
         }
     });
-    return launch_in_columns(
-        executor,
+    return launch_in_rows(
+        executor, columns_file,
         core::text("solve_in_columns<", type_name<E>(), ", ", n, ", ", sides, ", ", lanes,
                    ", aperture::dense::", name_of(p.elimination), ">"),
-        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, sides, n, lanes), p);
+        compiled, p.a.extent[0], lanes, rows_shared_bytes<E>(n + sides, n, lanes), p);
 }
 
 template <class Executor, class E>
 bool launch_lu_in_columns(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor_with_exchanges, n, n);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::lu, n, n);
     if (lanes == 0) return false;
     const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
     const bool invert = !p.inverse.empty();
     void (*compiled)(LuArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes =
-            tuning::columns_lanes<E>(tuning::ColumnsWork::factor_with_exchanges, order, order);
+        constexpr int its_lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::lu, order, order);
         if constexpr (its_lanes > 0) {
             compiled = invert     ? inverse_in_columns<E, order, its_lanes>
                        : exchange ? lu_in_columns<E, order, its_lanes, true>
                                   : lu_in_columns<E, order, its_lanes, false>;
         }
     });
-    return launch_in_columns(
-        executor,
+    return launch_in_rows(
+        executor, columns_file,
         invert ? core::text("inverse_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ">")
                : core::text("lu_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ", ",
                             exchange ? "true" : "false", ">"),
-        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, 0, 0, lanes), p);
+        compiled, p.a.extent[0], lanes, rows_shared_bytes<E>(n, n, lanes), p);
 }
 
 template <class Executor, class E>
@@ -120,42 +118,41 @@ bool launch_elimination_in_columns(Executor& executor, const LuArguments<E>& p) 
 template <class Executor, class E>
 bool launch_elimination_in_rows(Executor& executor, const LuArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const int lanes = tuning::rows_lanes(n);
     const bool solve = !p.x.empty();
     const bool invert = !p.inverse.empty();
     const int sides = solve ? tuning::compiled_sides(p.x.extent[1]) : 0;
+    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
+    const int lanes = tuning::rows_lanes<E>(n, n + sides, invert || !exchange);
     if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan ||
         p.x.extent[1] > tuning::most_sides) {
         return false;
     }
-    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
     void (*compiled)(LuArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes = tuning::rows_lanes(order);
+        constexpr int its_lanes = tuning::rows_lanes<E>(order, order, false);
+        constexpr int wide = tuning::rows_lanes<E>(order, order, true);
+        constexpr int of_solve = tuning::rows_lanes<E>(order, order + ahead_sides, false);
+        constexpr int of_wide = tuning::rows_lanes<E>(order, order + ahead_sides, true);
         if constexpr (its_lanes > 0) {
             if (invert) {
-                compiled = inverse_in_rows<E, order, its_lanes>;
+                compiled = inverse_in_rows<E, order, wide>;
             } else if (!solve) {
                 compiled = exchange ? lu_in_rows<E, order, its_lanes, true>
-                                    : lu_in_rows<E, order, its_lanes, false>;
+                                    : lu_in_rows<E, order, wide, false>;
             } else if (sides == ahead_sides) {
-                compiled = exchange ? solve_in_rows<E, order, ahead_sides, its_lanes, true>
-                                    : solve_in_rows<E, order, ahead_sides, its_lanes, false>;
+                compiled = exchange ? solve_in_rows<E, order, ahead_sides, of_solve, true>
+                                    : solve_in_rows<E, order, ahead_sides, of_wide, false>;
             }
         }
     });
     const std::string its = core::text(type_name<E>(), ", ", n);
     const std::string last = core::text(", ", lanes, ", ", exchange ? "true" : "false", ">");
-    return launch_compiled(
-        executor, rows_file,
-        invert  ? core::text("inverse_in_rows<", its, ", ", lanes, ">")
-        : solve ? core::text("solve_in_rows<", its, ", ", sides, last)
-                : core::text("lu_in_rows<", its, last),
-        compiled,
-        core::LaunchConfig{dim3(core::blocks_for(p.a.extent[0], rows_threads / lanes)),
-                           dim3(rows_threads),
-                           static_cast<std::size_t>(rows_shared_bytes<E>(n, sides, lanes))},
-        p);
+    return launch_in_rows(executor, rows_file,
+                          invert  ? core::text("inverse_in_rows<", its, ", ", lanes, ">")
+                          : solve ? core::text("solve_in_rows<", its, ", ", sides, last)
+                                  : core::text("lu_in_rows<", its, last),
+                          compiled, p.a.extent[0], lanes,
+                          rows_shared_bytes<E>(n, rows_width(n + sides), lanes), p);
 }
 
 /// Eliminates the matrices `arguments.a`.
@@ -165,9 +162,8 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     const index_t problems = arguments.a.extent[0];
     if (problems == 0) return;
     const Mapping mapping = ForcedMapping::current();
-    const bool plain_lu = arguments.elimination == GeneralElimination::lu && arguments.x.empty();
-    const int by_columns =
-        plain_lu ? tuning::largest_columns_order_of_lu : tuning::largest_columns_order;
+    const int by_columns = arguments.x.empty() ? tuning::largest_columns_order
+                                               : tuning::largest_columns_order_of_solve;
     const bool columns =
         mapping == Mapping::columns || (mapping == Mapping::automatic && n <= by_columns);
     if (columns && launch_elimination_in_columns(executor, arguments)) return;
@@ -199,39 +195,53 @@ LuArguments<E> lu_arguments(KernelView<const E, 3> a, Pivoting pivoting) {
     return arguments;
 }
 
+/// Lanes for each of so many triangles: more where they leave schedulers without a warp. The bits
+/// of a result do not depend on them.
+template <class E, class Executor>
+int triangle_lanes(const Executor& executor, int n, index_t problems) {
+    const int lanes = tuning::triangle_lanes<E>(n);
+    const index_t schedulers = index_t{4} * executor.multiprocessors();
+    const bool few = problems * lanes <= schedulers * core::warp_size;
+    return few && lanes > 1 ? tuning::most_row_lanes(n) : lanes;
+}
+
 template <class Executor, class E>
-bool launch_cholesky_in_columns(Executor& executor, const CholeskyArguments<E>& p) {
+bool launch_cholesky_in_rows(Executor& executor, const CholeskyArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor, n, n);
+    int lanes = triangle_lanes<E>(executor, n, p.a.extent[0]);
     if (lanes == 0) return false;
     void (*compiled)(CholeskyArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes =
-            tuning::columns_lanes<E>(tuning::ColumnsWork::factor, order, order);
-        if constexpr (its_lanes > 0) compiled = cholesky_in_columns<E, order, its_lanes>;
+        constexpr int its_lanes = tuning::triangle_lanes<E>(order);
+        if constexpr (its_lanes > 0) {
+            compiled = cholesky_in_rows<E, order, its_lanes>;
+            lanes = its_lanes;
+        }
     });
-    return launch_in_columns(
-        executor, core::text("cholesky_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ">"),
-        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(n, n, 0, 0, lanes), p);
+    return launch_in_rows(
+        executor, cholesky_file,
+        core::text("cholesky_in_rows<", type_name<E>(), ", ", n, ", ", lanes, ">"), compiled,
+        p.a.extent[0], lanes, rows_shared_bytes<E>(n, n, lanes), p);
 }
 
 template <class Executor, class E>
 bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
-    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::factor, m, n);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::qr, m, n);
     if (lanes == 0) return false;
     void (*compiled)(QrArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes =
-            tuning::columns_lanes<E>(tuning::ColumnsWork::factor, order, order);
+        constexpr int its_lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::qr, order, order);
         if constexpr (its_lanes > 0) {
             if (m == n) compiled = qr_in_columns<E, order, order, its_lanes>;
         }
     });
-    return launch_in_columns(
-        executor, core::text("qr_in_columns<", type_name<E>(), ", ", m, ", ", n, ", ", lanes, ">"),
-        compiled, p.a.extent[0], lanes, columns_shared_bytes<E>(m, n, 0, 0, lanes), p);
+    return launch_in_rows(
+        executor, qr_file,
+        core::text("qr_in_columns<", type_name<E>(), ", ", m, ", ", n, ", ", lanes, ">"), compiled,
+        p.a.extent[0], lanes, rows_shared_bytes<E>(m + published_rows<E>(m, n, lanes), n, lanes),
+        p);
 }
 
 template <class Executor, class E>
@@ -301,7 +311,7 @@ void launch_factor_cholesky(Executor& executor, MatrixBatch<const T, typename Ex
     arguments.g = core::kernel_view(g);
     arguments.info = core::kernel_view(info);
     if (ForcedMapping::current() == Mapping::block ||
-        !detail::launch_cholesky_in_columns(executor, arguments)) {
+        !detail::launch_cholesky_in_rows(executor, arguments)) {
         detail::launch_cholesky_in_block(executor, arguments);
     }
 }

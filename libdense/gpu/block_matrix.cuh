@@ -61,7 +61,7 @@ __device__ __forceinline__ PivotReciprocal<T> reciprocal_of_pivot(T pivot) {
 template <class R>
 __device__ __forceinline__ bool usable(R value) {
     const R size = magnitude(value);
-    return size > R(0) && size <= largest_finite<R>;
+    return (size > R(0)) & (size <= largest_finite<R>);
 }
 template <class R>
 __device__ __forceinline__ bool usable(core::Complex<R> value) {
@@ -72,12 +72,9 @@ __device__ __forceinline__ bool usable(core::Complex<R> value) {
 /// reciprocal is 1.
 template <class T>
 __device__ __forceinline__ PivotReciprocal<T> accept_general_pivot(T pivot, int k, int& info) {
-    using R = RealOf<T>;
-    if (!usable(pivot)) {
-        if (info == 0) info = k + 1;
-        return {R(1), T(R(1))};
-    }
-    return reciprocal_of_pivot(pivot);
+    const bool good = usable(pivot);
+    info = !good & (info == 0) ? k + 1 : info;
+    return reciprocal_of_pivot(good ? pivot : T(RealOf<T>(1)));
 }
 
 /// A matrix of any strides.

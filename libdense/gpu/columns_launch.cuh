@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which orders the kernels of in_columns.cuh take, and their launch: compiled when an order is
+// The launch of kernels with a problem in the registers of a few lanes: compiled when an order is
 // first used, or ahead.
 
 #include <span>
@@ -12,7 +12,10 @@
 
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "libdense/gpu/cholesky_in_rows.cuh"
 #include "libdense/gpu/in_columns.cuh"
+#include "libdense/gpu/in_rows.cuh"
+#include "libdense/gpu/qr_in_columns.cuh"
 #include "libdense/gpu/tuning.hpp"
 
 #if defined(__CUDACC__)
@@ -38,6 +41,8 @@ inline core::KernelSource kernel_source(const char* file) {
 }
 inline constexpr const char* columns_file = "libdense/gpu/in_columns.cuh";
 inline constexpr const char* rows_file = "libdense/gpu/in_rows.cuh";
+inline constexpr const char* cholesky_file = "libdense/gpu/cholesky_in_rows.cuh";
+inline constexpr const char* qr_file = "libdense/gpu/qr_in_columns.cuh";
 
 /// The orders that an executor has kernels for without a run-time compiler.
 template <class Executor>
@@ -81,13 +86,13 @@ bool launch_compiled(Executor& executor, const char* file, const std::string& ex
 }
 
 template <class Arguments, class Executor>
-bool launch_in_columns(Executor& executor, const std::string& expression,
-                       void (*compiled)(Arguments), index_t problems, int lanes, int shared_bytes,
-                       const Arguments& arguments) {
+bool launch_in_rows(Executor& executor, const char* file, const std::string& expression,
+                    void (*compiled)(Arguments), index_t problems, int lanes, int shared_bytes,
+                    const Arguments& arguments) {
     return launch_compiled(
-        executor, columns_file, expression, compiled,
-        core::LaunchConfig{dim3(core::blocks_for(problems, columns_threads / lanes)),
-                           dim3(columns_threads), static_cast<std::size_t>(shared_bytes)},
+        executor, file, expression, compiled,
+        core::LaunchConfig{dim3(core::blocks_for(problems, rows_threads / lanes)),
+                           dim3(rows_threads), static_cast<std::size_t>(shared_bytes)},
         arguments);
 }
 

@@ -2,322 +2,371 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Kernels with a row of a general matrix in the registers of each lane:
+// Kernels with rows of general matrices in registers (warp_tile.cuh). Rows are not exchanged: a
+// lane knows where its rows would be. A step's pivot row goes to all lanes of its problem through
+// shared memory, chunk by chunk, where it stays: row k of the tile is row k of [U | Y] afterwards.
 //
-//     row[column] of lane g is entry (g, column) of [A | B],
-//
-// with a group of `lanes` = 2, 4, ... 32 >= order lanes a problem, unrolled to the last index. Rows
-// are not exchanged: a lane knows where its row would be. A step broadcasts the pivot's row by
-// shuffles, one for each multiply-add; few registers keep many warps on a multiprocessor.
+// A panel of columns is unrolled; then registers move by as many columns, so that the next panel
+// finds its columns in the same ones. That keeps the code short, which is compiled when an order is
+// first used, and in the cache for instructions.
 //
 // Block: 4 warps, each with 32 / lanes problems and without barriers. Grid: ceil(problems / (128 /
-// lanes)) on x. Shared: a BatchTile of T for the problems of each warp, and one for right-hand
-// sides. Bytes and flops per problem as in lu_in_block.cuh.
+// lanes)) on x. Shared: [A | B] of all problems (rows_shared_bytes). Bytes and flops per problem as
+// in lu_in_block.cuh.
 // Source: Anderson 2014, ch. 4.5 (one-dimensional row layout); Ha et al. 2013, section III-E.4
 // (contiguous groups without barriers).
 
-#include "libdense/gpu/factor_arguments.cuh"
-#include "libdense/gpu/general_columns.cuh"
+#include "libdense/gpu/warp_tile.cuh"
 
 namespace aperture::dense {
 
-inline constexpr int rows_threads = 128;
-
-/// The problems of a warp, and this lane's.
-template <int lanes>
-struct RowsPosition {
-    static constexpr int problems = core::warp_size / lanes;
-
-    index_t first;
-    int valid;
-    int local;
-    int lane;
-
-    __device__ __forceinline__ explicit RowsPosition(index_t all_problems)
-        : first((static_cast<index_t>(blockIdx.x) * (rows_threads / core::warp_size) +
-                 core::warp_rank()) *
-                problems),
-          valid(all_problems - first < problems
-                    ? (all_problems > first ? static_cast<int>(all_problems - first) : 0)
-                    : problems),
-          local(core::lane_rank() / lanes),
-          lane(core::lane_rank() % lanes) {}
-
-    __device__ __forceinline__ bool exists() const { return local < valid; }
-    __device__ __forceinline__ index_t problem() const { return first + local; }
+/// What is left of the pivots' columns.
+enum class Cleared {
+    factors,  ///< those of L, in the tile
+    nothing,
+    inverse,  ///< columns of it, in registers: rows are cleared above the pivots, too
 };
 
-/// Bytes of shared memory for a matrix of `order` and `sides` right-hand sides.
-template <class T>
-APERTURE_HD constexpr int rows_shared_bytes(int order, int sides, int lanes) {
-    const int matrix = batch_tile_problem_stride(order, order, lanes);
-    const int vectors = sides > 0 ? batch_tile_problem_stride(sides, order, lanes) : 0;
-    return rows_threads / lanes * (matrix + vectors) * static_cast<int>(sizeof(T));
+/// Columns of a panel. All columns take part in a step towards the inverse, so that one step has a
+/// lot of code; others are slower with small panels (H100, fp32, order 32, percent of the bound
+/// with 4, 16 and 32 columns: LU with pivoting 34 43 50, without 46 - 83, solve 23 23 28; inverse
+/// 44 - 31).
+APERTURE_HD constexpr int rows_panel(Cleared cleared, int order) {
+    return cleared == Cleared::inverse ? 4 : order;
 }
+/// Columns in registers.
+APERTURE_HD constexpr int rows_width(int columns) { return (columns + 3) / 4 * 4; }
 
-/// Matrices of a warp's problems between global and shared memory.
-template <class T, int rows, int columns, int lanes>
-struct WarpTile {
-    using Tile = BatchTile<T, core::warp_size / lanes, rows, columns, lanes>;
-    static constexpr int elements = Tile::problems * Tile::problem_stride;
-    T* tile;
+/// The rows of [A | B] that a lane has. Those beyond the last are copies of it.
+template <class T, int order, int columns, int lanes>
+struct GeneralRows {
+    static constexpr int width = rows_width(columns);
+    using Tile = WarpTile<T, order, width, lanes>;
+    static constexpr int chunk = chunk_entries<T>;
+    static constexpr int slots = (order + lanes - 1) / lanes;
+    T entry[slots][width];  ///< from the panel's first column on
+    /// place[slot] / 32 is where the row is after all exchanges so far, place[slot] % 32 its
+    /// number.
+    unsigned place[slots];
 
-    __device__ __forceinline__ T* own(const RowsPosition<lanes>& at) const {
-        return tile + at.local * Tile::problem_stride;
+    __device__ __forceinline__ static constexpr unsigned place_of(int position, int row) {
+        return static_cast<unsigned>(position * core::warp_size + row);
     }
-    /// Loads the first `count` rows; zeros beyond.
-    template <class U>
-    __device__ __forceinline__ void load(const KernelView<U, 3>& batch,
-                                         const RowsPosition<lanes>& at, int count = rows) const {
-        if (count >= rows && gapless<Tile>(batch)) {
-            load_gapless<Tile>(tile, batch.data + at.first * batch.stride[0], at.valid,
-                               core::lane_rank(), core::warp_size);
-        } else {
-            for_each(batch, at, count, [&](T& entry, int problem, int row, int column, bool is) {
-                entry = is ? batch(at.first + problem, row, column) : T(RealOf<T>(0));
-            });
-        }
-        __syncwarp();
+    __device__ __forceinline__ int position(int slot) const {
+        return static_cast<int>(place[slot] / core::warp_size);
     }
-    /// Copies the lane's row, or for lanes without one the last.
-    template <int length>
-    __device__ __forceinline__ void load_row(T (&row)[length],
-                                             const RowsPosition<lanes>& at) const {
-        const T* const from = own(at) + (at.lane < rows ? at.lane : rows - 1) * Tile::row_stride;
+
+    __device__ __forceinline__ static bool exists(int row) {
+        return order % lanes == 0 || row < order;
+    }
+    __device__ __forceinline__ void load(const Tile& tile) {
         APERTURE_UNROLL
-        for (int j = 0; j < columns; ++j) row[j] = from[j];
-    }
-    __device__ __forceinline__ void store(const KernelView<T, 3>& batch,
-                                          const RowsPosition<lanes>& at, int count = rows) const {
+        for (int slot = 0; slot < slots; ++slot) {
+            const int row = slot * lanes + tile.at.lane;
+            place[slot] = place_of(row, row);
+            const T* const its = tile.row(exists(row) ? row : order - 1);
+            APERTURE_UNROLL
+            for (int j = 0; j < columns; j += chunk) {
+                const Chunk<T> piece = chunk_at(its + j);
+                APERTURE_UNROLL
+                for (int e = 0; e < chunk; ++e) entry[slot][j + e] = piece.entry[e];
+            }
+        }
         __syncwarp();
-        if (count >= rows && gapless<Tile>(batch)) {
-            store_gapless<Tile>(tile, batch.data + at.first * batch.stride[0], at.valid,
-                                core::lane_rank(), core::warp_size);
-        } else {
-            for_each(batch, at, count, [&](T& entry, int problem, int row, int column, bool is) {
-                if (is) batch(at.first + problem, row, column) = entry;
-            });
+    }
+    template <int panel>
+    __device__ __forceinline__ void move_by() {
+        APERTURE_UNROLL
+        for (int slot = 0; slot < slots; ++slot) {
+            T moved[width];
+            APERTURE_UNROLL
+            for (int c = 0; c < width; ++c) moved[c] = entry[slot][(c + panel) % width];
+            APERTURE_UNROLL
+            for (int c = 0; c < width; ++c) entry[slot][c] = moved[c];
         }
     }
-
-  private:
-    template <class U, class Visit>
-    __device__ __forceinline__ void for_each(const KernelView<U, 3>& batch,
-                                             const RowsPosition<lanes>& at, int count,
-                                             Visit visit) const {
-        constexpr int matrix = rows * columns;
-        const bool by_problems = interleaved(batch);
-        APERTURE_UNROLL_BY(4)
-        for (int i = core::lane_rank(); i < Tile::problems * matrix; i += core::warp_size) {
-            const int problem = by_problems ? i % Tile::problems : i / matrix;
-            const int entry = by_problems ? i / Tile::problems : i % matrix;
-            const int row = entry / columns;
-            visit(tile[problem * Tile::problem_stride + row * Tile::row_stride + entry % columns],
-                  problem, row, entry % columns, problem < at.valid && row < count);
+    __device__ __forceinline__ Chunk<T> chunk_of(int slot, int c) const {
+        Chunk<T> piece;
+        APERTURE_UNROLL
+        for (int e = 0; e < chunk; ++e) piece.entry[e] = entry[slot][c + e];
+        return piece;
+    }
+    /// Calls visit(c, column) for all chunks of registers and the columns that they have; if not
+    /// `around`, only for those from the panel on.
+    template <bool around, class Visit>
+    __device__ __forceinline__ static void for_each_chunk(int first, Visit visit) {
+        APERTURE_UNROLL
+        for (int c = 0; c < width; c += chunk) {
+            const bool left = first + c >= width;
+            if (around) {
+                visit(c, left ? first + c - width : first + c);
+            } else if (first + c < columns) {
+                visit(c, first + c);
+            }
         }
     }
 };
-
-/// Chooses the pivot of step k: the lane with the largest entry of column k, the first of several
-/// by position, the same in all lanes of the group. A NaN counts as the largest in the row at k and
-/// as the smallest elsewhere.
-template <int lanes, int order, class T>
-__device__ __forceinline__ int choose_pivot(T entry, int k, int lane, int position) {
-    using R = RealOf<T>;
-    R size = magnitude(entry);
-    if (size != size) size = position == k ? R(2) * largest_finite<R> : R(-1);
-    if (position < k || lane >= order) size = R(-2);
-    int best = position * core::warp_size + lane;
-    APERTURE_UNROLL
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-        const R its_size = core::exchange_xor<lanes>(size, distance);
-        const int its_best = core::exchange_xor<lanes>(best, distance);
-        const bool its = its_size > size || (its_size == size && its_best < best);
-        size = its ? its_size : size;
-        best = its ? its_best : best;
-    }
-    return best % core::warp_size;
-}
 
 /// The pivot of a step, the same in all lanes of the group.
 struct RowPivot {
-    int lane;
-    int row;  ///< where its row was before it came to row k
+    int row;   ///< its number before all exchanges
+    int from;  ///< where it was before it came to row k
 };
 
-/// Chooses the pivot of step k, and exchanges its row with row k: `position` is that of the lane's
-/// row.
-template <bool exchange, int lanes, int order, class T>
-__device__ __forceinline__ RowPivot exchange_pivot(T entry, int k, int lane, int& position) {
-    RowPivot pivot{k, k};
-    if (exchange) {
-        pivot.lane = choose_pivot<lanes, order>(entry, k, lane, position);
-        pivot.row = core::broadcast<lanes>(position, pivot.lane);
-        position = lane == pivot.lane ? k : position == k ? pivot.row : position;
+/// The larger number, or that which is not NaN.
+struct Larger {
+    __device__ __forceinline__ float operator()(float a, float b) const { return fmaxf(a, b); }
+    __device__ __forceinline__ double operator()(double a, double b) const { return fmax(a, b); }
+};
+
+/// Chooses the pivot of step k, in column `s` of the panel: the largest entry, the first of several
+/// by position. A NaN counts as the largest in the row at k and as the smallest elsewhere.
+template <class T, int order, int columns, int lanes>
+__device__ __forceinline__ RowPivot choose_pivot(const GeneralRows<T, order, columns, lanes>& rows,
+                                                 int k, int s, int lane) {
+    using R = RealOf<T>;
+    constexpr int slots = (order + lanes - 1) / lanes;
+    R size[slots];
+    R largest = R(-1);
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        const int position = rows.position(slot);
+        const R its = magnitude(rows.entry[slot][s]);
+        const bool candidate = (position >= k) & rows.exists(slot * lanes + lane);
+        size[slot] = (position == k) & (its != its) ? R(2) * largest_finite<R>
+                     : candidate                    ? its
+                                                    : R(-1);
+        largest = Larger()(largest, size[slot]);
     }
-    return pivot;
+    largest = core::warp_reduce<lanes>(largest, Larger());
+    unsigned best = ~0u;
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        best = core::Minimum()(best, size[slot] == largest ? rows.place[slot] : ~0u);
+    }
+    best = core::warp_reduce<lanes>(best, core::Minimum());
+    return {static_cast<int>(best % core::warp_size), static_cast<int>(best / core::warp_size)};
 }
 
-/// Eliminates below the pivots: factors of L replace the entries that they clear. Calls
-/// record(k, pivot). Columns from `order` on are right-hand
-/// sides. `position` becomes that of the lane's row.
-template <bool exchange, int lanes, int order, int columns, class T, class Record>
-__device__ __forceinline__ void eliminate_rows(T (&row)[columns], int lane, int& position,
-                                               int& info, Record record) {
-    const T zero = T(RealOf<T>(0));
-    position = lane;
-    APERTURE_UNROLL
-    for (int k = 0; k < order; ++k) {
-        const RowPivot chosen = exchange_pivot<exchange, lanes, order>(row[k], k, lane, position);
-        record(k, chosen);
-        const T pivot = core::broadcast<lanes>(row[k], chosen.lane);
-        const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot, k, info);
-        const bool active = position > k && lane < order;
-        const T factor = active ? reciprocal.times(row[k]) : zero;
-        row[k] = active ? factor : row[k];
-        APERTURE_UNROLL
-        for (int j = k + 1; j < columns; ++j) {
-            row[j] =
-                core::multiply_add(row[j], -factor, core::broadcast<lanes>(row[j], chosen.lane));
+/// One step of elimination; calls record(k, pivot, reciprocal).
+template <bool exchange, Cleared cleared, class T, int order, int columns, int lanes, class Record>
+__device__ __forceinline__ void eliminate_column(
+    GeneralRows<T, order, columns, lanes>& rows,
+    const WarpTile<T, order, rows_width(columns), lanes>& tile, int first, int s, int& info,
+    Record record) {
+    using Rows = GeneralRows<T, order, columns, lanes>;
+    constexpr int chunk = chunk_entries<T>;
+    constexpr int slots = Rows::slots;
+    constexpr bool around = cleared == Cleared::inverse;
+    const int k = first + s;
+    T* const pivot_row = tile.row(k);
+    RowPivot pivot{k, k};
+    if (exchange) pivot = choose_pivot(rows, k, s, tile.at.lane);
+    if (exchange && cleared == Cleared::factors) {
+        T* const its = tile.row(pivot.from);
+        APERTURE_NO_UNROLL
+        for (int j = tile.at.lane * chunk; j < first; j += lanes * chunk) {
+            const Chunk<T> upper = chunk_at<T>(pivot_row + j);
+            store_chunk(pivot_row + j, chunk_at<T>(its + j));
+            store_chunk(its + j, upper);
         }
+    }
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        if (!exchange && slot != k / lanes) continue;
+        const int row = slot * lanes + tile.at.lane;
+        if (rows.position(slot) == k) rows.place[slot] = rows.place_of(pivot.from, row);
+        if (row == pivot.row) {
+            rows.place[slot] = rows.place_of(k, row);
+            Rows::template for_each_chunk<around>(first, [&](int c, int column) {
+                store_chunk(pivot_row + column, rows.chunk_of(slot, c));
+            });
+        }
+    }
+    __syncwarp();
+    const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot_row[k], k, info);
+    record(k, pivot, reciprocal);
+    const int first_slot = exchange ? 0 : k / lanes;
+    T factor[slots] = {};
+    APERTURE_UNROLL
+    for (int slot = first_slot; slot < slots; ++slot) {
+        T& entry = rows.entry[slot][s];
+        const bool active = around ? rows.position(slot) != k : rows.position(slot) > k;
+        factor[slot] = active ? reciprocal.times(entry) : T(RealOf<T>(0));
+        if (cleared == Cleared::factors) entry = active ? factor[slot] : entry;
+        if (cleared == Cleared::inverse) entry = active ? -factor[slot] : T(RealOf<T>(1));
+    }
+    Rows::template for_each_chunk<around>(first, [&](int c, int column) {
+        if (!around && c + chunk <= s + 1) return;
+        const Chunk<T> piece = chunk_at<T>(pivot_row + column);
+        APERTURE_UNROLL
+        for (int e = 0; e < chunk; ++e) {
+            if (around ? c + e == s : c + e <= s) continue;
+            APERTURE_UNROLL
+            for (int slot = first_slot; slot < slots; ++slot) {
+                T& entry = rows.entry[slot][c + e];
+                entry = core::multiply_add(entry, -factor[slot], piece.entry[e]);
+            }
+        }
+    });
+}
+
+/// Eliminates below the pivots or, for the inverse, everywhere else. Columns from `order` on are
+/// right-hand sides.
+template <bool exchange, Cleared cleared, class T, int order, int columns, int lanes, class Record>
+__device__ __forceinline__ void eliminate_rows(
+    GeneralRows<T, order, columns, lanes>& rows,
+    const WarpTile<T, order, rows_width(columns), lanes>& tile, int& info, Record record) {
+    using Rows = GeneralRows<T, order, columns, lanes>;
+    constexpr int chunk = chunk_entries<T>;
+    constexpr int panel = rows_panel(cleared, order);
+    APERTURE_NO_UNROLL
+    for (int first = 0; first < order; first += panel) {
+        APERTURE_UNROLL
+        for (int s = 0; s < panel; ++s) {
+            if (order % panel == 0 || first + s < order) {
+                eliminate_column<exchange, cleared>(rows, tile, first, s, info, record);
+            }
+        }
+        if (cleared == Cleared::factors) {
+            __syncwarp();
+            APERTURE_UNROLL
+            for (int slot = 0; slot < Rows::slots; ++slot) {
+                const int position = rows.position(slot);
+                if (position < first || !Rows::exists(slot * lanes + tile.at.lane)) continue;
+                APERTURE_UNROLL
+                for (int c = 0; c < panel; c += chunk) {
+                    if (first + c < columns) {
+                        store_chunk(tile.row(position) + first + c, rows.chunk_of(slot, c));
+                    }
+                }
+            }
+            __syncwarp();
+        }
+        if (panel < order) rows.template move_by<panel>();
     }
 }
 
 /// P A = L U, the determinant, or both.
 template <class T, int order, int lanes, bool exchange>
 __global__ void __launch_bounds__(rows_threads) lu_in_rows(LuArguments<T> p) {
-    using Matrix = WarpTile<T, order, order, lanes>;
-    const RowsPosition<lanes> at(p.a.extent[0]);
-    const Matrix matrix{core::shared<T>() + core::warp_rank() * Matrix::elements};
-    matrix.load(p.a, at);
-    T* const own = matrix.own(at);
-    T row[order];
-    matrix.load_row(row, at);
-    __syncwarp();
+    using Rows = GeneralRows<T, order, order, lanes>;
+    const typename Rows::Tile tile(p.a.extent[0]);
+    const auto& at = tile.at;
+    tile.template load<order, order>(p.a);
+    tile.wait();
+    Rows rows;
+    rows.load(tile);
     int info = 0;
-    int position = 0;
     bool odd = false;
-    const bool reports = at.exists() && at.lane == 0;
-    eliminate_rows<exchange, lanes, order>(row, at.lane, position, info,
-                                           [&](int k, RowPivot pivot) {
-                                               odd = odd != (pivot.row != k);
-                                               if (reports && !p.pivots.empty())
-                                                   p.pivots(at.problem(), k) = pivot.row;
-                                           });
-    if (at.lane < order) {
-        APERTURE_UNROLL
-        for (int j = 0; j < order; ++j) own[position * Matrix::Tile::row_stride + j] = row[j];
+    int exchanged[Rows::slots] = {};
+    eliminate_rows<exchange, Cleared::factors>(
+        rows, tile, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>&) {
+            odd = odd != (pivot.from != k);
+            APERTURE_UNROLL
+            for (int slot = 0; slot < Rows::slots; ++slot) {
+                if (slot * lanes + at.lane == k) exchanged[slot] = pivot.from;
+            }
+        });
+    APERTURE_UNROLL
+    for (int slot = 0; slot < Rows::slots; ++slot) {
+        const int row = slot * lanes + at.lane;
+        if (rows.exists(row) && at.exists() && !p.pivots.empty()) {
+            p.pivots(at.problem(), row) = exchanged[slot];
+        }
     }
     if (!p.determinant.empty()) {
-        __syncwarp();
         T product = T(RealOf<T>(odd ? -1 : 1));
-        APERTURE_UNROLL
-        for (int k = 0; k < order; ++k) product = product * own[k * Matrix::Tile::row_stride + k];
-        if (reports) p.determinant(at.problem()) = product;
+        APERTURE_NO_UNROLL
+        for (int k = 0; k < order; ++k) product = product * tile.row(k)[k];
+        if (at.exists() && at.lane == 0) p.determinant(at.problem()) = product;
     }
-    if (!p.lu.empty()) matrix.store(p.lu, at);
-    if (reports && !p.info.empty()) p.info(at.problem()) = info;
+    if (!p.lu.empty()) tile.template store<order, order>(p.lu);
+    if (at.exists() && at.lane == 0 && !p.info.empty()) p.info(at.problem()) = info;
 }
 
 /// Solves A X = B for up to `sides` right-hand sides.
 template <class T, int order, int sides, int lanes, bool exchange>
 __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) {
-    using Matrix = WarpTile<T, order, order, lanes>;
-    using Sides = WarpTile<T, sides, order, lanes>;
-    const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const tiles = core::shared<T>() + core::warp_rank() * (Matrix::elements + Sides::elements);
-    const Matrix matrix{tiles};
-    const Sides vectors{tiles + Matrix::elements};
-    const auto count = static_cast<int>(p.x.extent[1]);
-    matrix.load(p.a, at);
-    vectors.load(p.x, at, count);
-    T row[order + sides];
-    T* const own_sides = vectors.own(at);
-    matrix.load_row(row, at);
-    APERTURE_UNROLL
-    for (int r = 0; r < sides; ++r) {
-        const int entry = at.lane < order ? at.lane : order - 1;
-        row[order + r] = own_sides[r * Sides::Tile::row_stride + entry];
-    }
+    using Rows = GeneralRows<T, order, order + sides, lanes>;
+    constexpr int slots = Rows::slots;
+    const typename Rows::Tile tile(p.a.extent[0]);
+    const auto& at = tile.at;
+    tile.template load<order, order>(p.a);
+    tile.template load_sides<sides>(p.x, 0, order);
+    tile.wait();
     int info = 0;
-    int position = 0;
-    int lane_of_position = at.lane;
-    eliminate_rows<exchange, lanes, order>(row, at.lane, position, info,
-                                           [&](int k, RowPivot pivot) {
-                                               if (at.lane == k) lane_of_position = pivot.lane;
-                                           });
-    if (exchange) {
-        // From here on lane k has row k of U.
-        APERTURE_UNROLL
-        for (int j = 0; j < order + sides; ++j) {
-            row[j] = core::broadcast<lanes>(row[j], lane_of_position);
-        }
+    {
+        Rows rows;
+        rows.load(tile);
+        eliminate_rows<exchange, Cleared::nothing>(rows, tile, info,
+                                                   [](int, RowPivot, const PivotReciprocal<T>&) {});
     }
-    const T zero = T(RealOf<T>(0));
+    // From here on lanes have rows of [U | Y].
+    T* row[slots];
+    T x[slots][sides];
+    PivotReciprocal<T> reciprocal[slots];
     APERTURE_UNROLL
-    for (int k = order - 1; k >= 0; --k) {
+    for (int slot = 0; slot < slots; ++slot) {
+        const int its = slot * lanes + at.lane;
+        const int existing = Rows::exists(its) ? its : order - 1;
         int unused = 0;
-        const PivotReciprocal<T> reciprocal =
-            accept_general_pivot(core::broadcast<lanes>(row[k], k), k, unused);
-        const T factor = at.lane < k ? row[k] : zero;
+        row[slot] = tile.row(existing);
+        reciprocal[slot] = accept_general_pivot(row[slot][existing], 0, unused);
+        APERTURE_UNROLL
+        for (int r = 0; r < sides; ++r) x[slot][r] = row[slot][order + r];
+    }
+    substitute_backwards<order, lanes>(
+        x, at.lane, [&](int slot, T value) { return reciprocal[slot].times(value); },
+        [&](int slot, int column) { return chunk_at<T>(row[slot] + column); });
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        if (!Rows::exists(slot * lanes + at.lane)) continue;
         APERTURE_UNROLL
         for (int r = 0; r < sides; ++r) {
-            const T solved = reciprocal.times(core::broadcast<lanes>(row[order + r], k));
-            row[order + r] =
-                at.lane == k ? solved : core::multiply_add(row[order + r], -factor, solved);
+            row[slot][order + r] = info == 0 ? x[slot][r] : T(RealOf<T>(0));
         }
     }
-    __syncwarp();
-    if (at.lane < order) {
-        APERTURE_UNROLL
-        for (int r = 0; r < sides; ++r) {
-            own_sides[r * Sides::Tile::row_stride + at.lane] = info == 0 ? row[order + r] : zero;
-        }
-    }
-    vectors.store(p.x, at, count);
+    tile.template store_sides<sides>(p.x, 0, order);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
-/// A^-1 by Gauss-Jordan elimination with partial pivoting, in place.
+/// A^-1 by Gauss-Jordan elimination with partial pivoting, in place. Rows are divided by their
+/// pivots at the end.
 template <class T, int order, int lanes>
 __global__ void __launch_bounds__(rows_threads) inverse_in_rows(LuArguments<T> p) {
-    using Matrix = WarpTile<T, order, order, lanes>;
-    const RowsPosition<lanes> at(p.a.extent[0]);
-    const Matrix matrix{core::shared<T>() + core::warp_rank() * Matrix::elements};
-    matrix.load(p.a, at);
-    T* const own = matrix.own(at);
-    T row[order];
-    matrix.load_row(row, at);
-    const T zero = T(RealOf<T>(0));
+    using Rows = GeneralRows<T, order, order, lanes>;
+    constexpr int slots = Rows::slots;
+    const typename Rows::Tile tile(p.a.extent[0]);
+    const auto& at = tile.at;
+    tile.template load<order, order>(p.a);
+    tile.wait();
+    Rows rows;
+    rows.load(tile);
     int info = 0;
-    int position = at.lane;
-    int lane_of_position = at.lane;
-    APERTURE_UNROLL
-    for (int k = 0; k < order; ++k) {
-        const RowPivot chosen = exchange_pivot<true, lanes, order>(row[k], k, at.lane, position);
-        const bool pivots = at.lane == chosen.lane;
-        if (at.lane == k) lane_of_position = chosen.lane;
-        const T pivot = core::broadcast<lanes>(row[k], chosen.lane);
-        const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot, k, info);
-        const T factor = pivots ? zero : -row[k];
-        // The pivot's column becomes that of the inverse.
-        row[k] = pivots ? T(RealOf<T>(1)) : zero;
-        APERTURE_UNROLL
-        for (int j = 0; j < order; ++j) {
-            const T scaled = reciprocal.times(core::broadcast<lanes>(row[j], chosen.lane));
-            row[j] = pivots ? scaled : core::multiply_add(row[j], factor, scaled);
-        }
-    }
+    int pivot_row[slots] = {};
+    PivotReciprocal<T> own_reciprocal[slots] = {};
+    eliminate_rows<true, Cleared::inverse>(
+        rows, tile, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>& reciprocal) {
+            APERTURE_UNROLL
+            for (int slot = 0; slot < slots; ++slot) {
+                if (slot * lanes + at.lane == k) pivot_row[slot] = pivot.row;
+                if (slot * lanes + at.lane == pivot.row) own_reciprocal[slot] = reciprocal;
+            }
+        });
     __syncwarp();
     // Column j belongs to the row that was pivot j.
     APERTURE_UNROLL
     for (int j = 0; j < order; ++j) {
-        const int column = core::broadcast<lanes>(lane_of_position, j);
-        if (at.lane < order) {
-            own[position * Matrix::Tile::row_stride + column] = info == 0 ? row[j] : zero;
+        const int column = core::broadcast<lanes>(pivot_row[j / lanes], j % lanes);
+        APERTURE_UNROLL
+        for (int slot = 0; slot < slots; ++slot) {
+            if (!rows.exists(slot * lanes + at.lane)) continue;
+            const T value = own_reciprocal[slot].times(rows.entry[slot][j]);
+            tile.row(rows.position(slot))[column] = info == 0 ? value : T(RealOf<T>(0));
         }
     }
-    matrix.store(p.inverse, at);
+    tile.template store<order, order>(p.inverse);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 

@@ -21,73 +21,71 @@ namespace aperture::dense {
 
 namespace detail {
 
-/// The register-resident kernel of an order, if it is compiled with the program.
-template <class E, Elimination elimination, int... orders>
-auto compiled_kernel(std::integer_sequence<int, orders...>, int order,
-                     tuning::RegisterSolve policy) {
-    void (*found)(CholeskyArguments<E>) = nullptr;
-    [[maybe_unused]] const auto compare = [&]<int its_order, bool many>() {
-        constexpr tuning::RegisterSolve its =
-            tuning::register_solve<E>(its_order, many ? 1 << 20 : 1);
-        if constexpr (its.lanes > 0) {
-            if (its_order != order || its.lanes != policy.lanes || its.slots != policy.slots)
-                return;
-            found = solve_in_registers<E, its_order, its.lanes, its.slots, elimination>;
-        }
-    };
-    (compare.template operator()<orders, false>(), ...);
-    (compare.template operator()<orders, true>(), ...);
-    return found;
-}
-
-/// The kernel's name expression for NVRTC.
+/// The name of solve_in_registers for NVRTC.
 template <class E>
-std::string register_solve_expression(int order, tuning::RegisterSolve policy,
-                                      Elimination elimination) {
-    return core::text("aperture::dense::solve_in_registers<", type_name<E>(), ", ", order, ", ",
-                      policy.lanes, ", ", policy.slots, ", aperture::dense::Elimination::",
-                      elimination == Elimination::below ? "below" : "above_and_below", ">");
+std::string register_solve_expression(int order, tuning::RegisterSolve policy) {
+    return core::text("solve_in_registers<", type_name<E>(), ", ", order, ", ", policy.lanes, ", ",
+                      policy.slots, ">");
 }
-
 inline constexpr const char* register_solve_file = "libdense/gpu/solve_in_registers.cuh";
 
-/// Returns false if no such kernel is available; the caller then uses another one.
-template <class Orders, class Executor, class E>
-bool solve_in_sub_warps(Executor& executor, Elimination elimination,
-                        const CholeskyArguments<E>& arguments) {
+/// Gauss-Jordan elimination in registers. These return false if no such kernel is available; the
+/// caller then uses another one.
+template <class Executor, class E>
+bool launch_jordan_in_registers(Executor& executor, const CholeskyArguments<E>& arguments) {
     const auto order = static_cast<int>(arguments.a.extent[1]);
     const tuning::RegisterSolve policy = tuning::register_solve<E>(order, arguments.x.extent[1]);
     if (policy.lanes == 0) return false;
-    const core::LaunchConfig config{
-        dim3(core::blocks_for(arguments.a.extent[0], register_solve_threads / policy.lanes)),
-        dim3(register_solve_threads),
-        static_cast<std::size_t>(
-            register_solve_shared_bytes<E>(order, policy.lanes, policy.slots))};
-    if (const auto compiled =
-            elimination == Elimination::below
-                ? compiled_kernel<E, Elimination::below>(Orders{}, order, policy)
-                : compiled_kernel<E, Elimination::above_and_below>(Orders{}, order, policy)) {
-        core::launch(executor, compiled, config, arguments);
-        return true;
-    }
-#if defined(__CUDACC__)
-    const auto kernel = core::specialise<void(CholeskyArguments<E>)>(
-        executor, kernel_source(register_solve_file),
-        register_solve_expression<E>(order, policy, elimination));
-    // Without it a block solves it.
-    if (kernel) core::launch(executor, kernel, config, arguments);
-    return static_cast<bool>(kernel);
-#else
-    return false;
-#endif
+    void (*compiled)(CholeskyArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, order, [&](auto its_order) {
+        const auto compare = [&]<bool many>() {
+            constexpr tuning::RegisterSolve its =
+                tuning::register_solve<E>(its_order, many ? 1 << 20 : 1);
+            if constexpr (its.lanes > 0) {
+                if (its.lanes == policy.lanes && its.slots == policy.slots)
+                    compiled = solve_in_registers<E, its_order, its.lanes, its.slots>;
+            }
+        };
+        compare.template operator()<false>();
+        compare.template operator()<true>();
+    });
+    return launch_compiled(
+        executor, register_solve_file, register_solve_expression<E>(order, policy), compiled,
+        core::LaunchConfig{
+            dim3(core::blocks_for(arguments.a.extent[0], register_solve_threads / policy.lanes)),
+            dim3(register_solve_threads),
+            static_cast<std::size_t>(
+                register_solve_shared_bytes<E>(order, policy.lanes, policy.slots))},
+        arguments);
+}
+
+template <class Executor, class E>
+bool launch_solve_positive_in_rows(Executor& executor, const CholeskyArguments<E>& arguments) {
+    const auto n = static_cast<int>(arguments.a.extent[1]);
+    // More of them are further passes.
+    int sides = arguments.x.extent[1] <= 1 ? 1 : ahead_sides;
+    int lanes = triangle_lanes<E>(executor, n, arguments.a.extent[0]);
+    if (lanes == 0) return false;
+    void (*compiled)(CholeskyArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::triangle_lanes<E>(order);
+        if constexpr (its_lanes > 0) {
+            compiled = solve_positive_in_rows<E, order, ahead_sides, its_lanes>;
+            sides = ahead_sides;
+            lanes = its_lanes;
+        }
+    });
+    return launch_in_rows(executor, cholesky_file,
+                          core::text("solve_positive_in_rows<", type_name<E>(), ", ", n, ", ",
+                                     sides, ", ", lanes, ">"),
+                          compiled, arguments.a.extent[0], lanes,
+                          rows_shared_bytes<E>(n + sides, n, lanes), arguments);
 }
 
 }  // namespace detail
 
-/// `solve` on a GPU or the SIMT executor. Blocks always use Cholesky. A GPU compiles the
-/// register-resident kernel of an order on first use; `Orders` are compiled ahead, for the SIMT
-/// executor.
-template <class Orders = std::integer_sequence<int>, class Executor, class T>
+/// `solve` on a GPU or the SIMT executor. Blocks always use Cholesky.
+template <class Executor, class T>
 void launch_solve(Executor& executor, Factorisation factorisation,
                   MatrixBatch<const T, typename Executor::Space> a,
                   MatrixBatch<T, typename Executor::Space> x,
@@ -104,13 +102,11 @@ void launch_solve(Executor& executor, Factorisation factorisation,
     arguments.x = core::kernel_view(x);
     arguments.info = core::kernel_view(info);
     arguments.pivot_ratio = core::kernel_view(pivot_ratio);
-    const Elimination elimination = factorisation == Factorisation::cholesky
-                                        ? Elimination::below
-                                        : Elimination::above_and_below;
-    if (ForcedMapping::current() == Mapping::block ||
-        !detail::solve_in_sub_warps<Orders>(executor, elimination, arguments)) {
-        detail::launch_cholesky_in_block(executor, arguments);
-    }
+    const bool done = ForcedMapping::current() != Mapping::block &&
+                      (factorisation == Factorisation::cholesky
+                           ? detail::launch_solve_positive_in_rows(executor, arguments)
+                           : detail::launch_jordan_in_registers(executor, arguments));
+    if (!done) detail::launch_cholesky_in_block(executor, arguments);
 }
 
 }  // namespace aperture::dense

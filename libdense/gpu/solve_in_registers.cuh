@@ -10,20 +10,17 @@ namespace aperture::dense {
 inline constexpr int register_solve_threads = 128;
 
 /// Geometry of `solve_in_registers`.
-template <class T, int order, int lanes, int slots, Elimination elimination>
+template <class T, int order, int lanes, int slots>
 struct RegisterSolveShape {
     static constexpr int problems = register_solve_threads / lanes;
     static constexpr int right_hand_sides = lanes * slots - order;
     static_assert(right_hand_sides >= 1);
     using MatrixTile = BatchTile<T, problems, order, order, lanes>;
     using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
-    /// Registers of a thread: the columns, the published pivot column, and about 48 more (double:
-    /// 56), or 64 for Gauss-Jordan in other types than float; a multiprocessor has 65,536. Four
-    /// blocks of four warps are enough occupancy.
-    static constexpr bool wide_pivots = elimination == Elimination::above_and_below &&
-                                        sizeof(T) > sizeof(float);
-    static constexpr bool is_double = !core::is_complex<T> && sizeof(T) == sizeof(double);
-    static constexpr int others = wide_pivots ? 64 : is_double ? 56 : 48;
+    /// Registers of a thread: the columns, the published pivot column, and about 48 more, or 64 in
+    /// other types than float; a multiprocessor has 65,536. Four blocks of four warps are enough
+    /// occupancy.
+    static constexpr int others = sizeof(T) > sizeof(float) ? 64 : 48;
     static constexpr int registers = (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + others;
     static constexpr int fitting_blocks = 65536 / (register_solve_threads * registers);
     static constexpr int blocks_per_multiprocessor = fitting_blocks < 1   ? 1
@@ -59,8 +56,8 @@ __device__ __forceinline__ void for_each_side_entry(bool by_problems, int valid,
     }
 }
 
-/// Solves A X = B with one problem in the registers of `lanes` threads (see register_solve.cuh);
-/// with lanes = 1, one problem a thread.
+/// Solves A X = B by Gauss-Jordan elimination with one problem in the registers of `lanes` threads
+/// (see register_solve.cuh); with lanes = 1, one problem a thread.
 ///
 /// Thread: `slots` columns of [A | B]. Warp: 32 / lanes problems. Block: 128 threads, 128 / lanes
 /// problems. Grid: ceil(problems / (128 / lanes)) on x.
@@ -69,16 +66,14 @@ __device__ __forceinline__ void for_each_side_entry(bool by_problems, int valid,
 /// [problem][right-hand side][row]; further passes use the factor in registers. Interleaved batches
 /// with lanes = 1 bypass shared memory.
 /// Bytes per problem: sizeof(T) (order (order + 1) / 2 + 2 order right_hand_sides).
-/// Flops per problem (times 4 if complex; useful ones): order^3 / 3 + 2 order^2 right_hand_sides
-/// (`below`), order^3 + 2 order^2 right_hand_sides (`above_and_below`).
+/// Flops per problem (times 4 if complex; useful ones): order^3 + 2 order^2 right_hand_sides.
 /// Source: Anderson 2014, ch. 4 and 6.3 (one problem per thread or block in registers); Ha et al.
 /// 2013, section III (layouts).
-template <class T, int order, int lanes, int slots, Elimination elimination>
+template <class T, int order, int lanes, int slots>
 __global__ void __launch_bounds__(
-    register_solve_threads,
-    RegisterSolveShape<T, order, lanes, slots, elimination>::blocks_per_multiprocessor)
+    register_solve_threads, RegisterSolveShape<T, order, lanes, slots>::blocks_per_multiprocessor)
     solve_in_registers(CholeskyArguments<T> p) {
-    using Shape = RegisterSolveShape<T, order, lanes, slots, elimination>;
+    using Shape = RegisterSolveShape<T, order, lanes, slots>;
     using MatrixTile = typename Shape::MatrixTile;
     using RightHandSideTile = typename Shape::RightHandSideTile;
     T* tile = core::shared<T>();
@@ -136,11 +131,10 @@ __global__ void __launch_bounds__(
             });
         }
         if (begin == 0) {
-            eliminate<elimination, lanes, true>(columns, lane, pivots);
+            eliminate<Elimination::above_and_below, lanes, true>(columns, lane, pivots);
         } else {
-            eliminate_again<elimination, lanes>(columns, lane);
+            eliminate_again<Elimination::above_and_below, lanes>(columns, lane);
         }
-        if (elimination == Elimination::below) back_substitute<lanes>(columns, lane);
         const bool solved = pivots.info == 0;
         if (direct) {
             for_each_solution<lanes>(columns, lane, [&](int row, int r, T value) {

@@ -8,22 +8,21 @@ namespace aperture::dense::tuning {
 /// Largest number of rows of a matrix whose columns are distributed over registers.
 inline constexpr int largest_columns_rows = 32;
 
-/// What the kernels of in_columns.cuh do, as far as it decides how many lanes share a matrix.
-enum class ColumnsWork { factor, factor_with_exchanges, solve };
+/// What kernels in columns do, as far as it decides how many lanes share a matrix.
+enum class ColumnsWork { qr, lu, solve };
 
 /// Registers for the columns of a lane and a further one. Factors are fastest with few of them, so
-/// that many warps hide latencies; exchanges and substitutions with few shuffles. H100, percent of
-/// the bound with 64 and with 128 (orders up to 16) or 176 registers: Cholesky fp32 of order 16, 32
-/// 61 and 54, 43 and 35; fp64 of order 16 71 and 59; QR fp32 of order 32 34 and 18; LU with
-/// pivoting fp64 of order 8, 16 97 and 91, 56 and 61; solve fp64 of order 16 21 and 36.
+/// that many warps hide latencies; substitutions with few shuffles. H100, percent of the bound with
+/// 2 and 4 lanes: fp64 of order 8 LU with pivoting 84 91, inverse 93 97, solve 77 67; QR fp32 of
+/// order 16 with 4 and 8 lanes 80 70.
 constexpr int columns_registers(ColumnsWork work, int rows) {
-    if (work == ColumnsWork::factor) return 64;
-    if (work == ColumnsWork::factor_with_exchanges && rows <= 8) return 64;
+    if (work == ColumnsWork::qr) return 96;
+    if (work == ColumnsWork::lu && rows <= 8) return 64;
     return rows <= 16 ? 128 : 176;
 }
 
-/// Threads for a problem of `rows` x `columns` in registers (in_columns.cuh), the fewest with which
-/// its columns and a further one fit; 0 if none do.
+/// Threads for a problem of `rows` x `columns` in registers (in_columns.cuh, qr_in_columns.cuh),
+/// the fewest with which its columns and a further one fit; 0 if none do.
 template <class T>
 constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
     if (rows < 1 || rows > largest_columns_rows) return 0;
@@ -41,7 +40,7 @@ constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
 constexpr int compiled_sides(long long sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
 inline constexpr int most_sides = 16;
 
-/// Threads for a positive definite system in registers (solve_in_registers.cuh), and columns of
+/// Threads for Gauss-Jordan elimination in registers (solve_in_registers.cuh), and columns of
 /// [A | B] of each; lanes = 0: the kernel does not apply.
 struct RegisterSolve {
     int lanes = 0;
@@ -57,19 +56,48 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
     return {lanes, lanes > 0 ? (columns + lanes - 1) / lanes : 0};
 }
 
-/// Lanes for a problem with a row each (in_rows.cuh); 0 if there are too many rows.
-constexpr int rows_lanes(int order) {
+/// The most lanes among which rows of a matrix are distributed; 0 if it has too many.
+constexpr int most_row_lanes(int order) {
     if (order < 1 || order > 32) return 0;
     int lanes = 2;
     while (lanes < order) lanes *= 2;
     return lanes;
 }
 
+/// Lanes for a problem with rows in registers (in_rows.cuh), the fewest with which they fit; 0 if
+/// there are too many rows. `wide`: for inverses and without pivoting. H100, order 16, percent of
+/// the bound with 4 and 8 lanes: LU with pivoting fp32 67 62, fp64 63 69, inverse 67 60, 77 67;
+/// order 32 with 16 and 32: LU without fp64 70 58, complex fp32 59 48.
+template <class T>
+constexpr int rows_lanes(int order, int columns, bool wide) {
+    const int most = most_row_lanes(order);
+    const int words = columns * static_cast<int>(sizeof(T)) / 4;
+    const int registers = wide ? 128 : 72;
+    int lanes = 4;
+    while (lanes < most && (order + lanes - 1) / lanes * words > registers) lanes *= 2;
+    return most < lanes ? most : lanes;
+}
+
+/// The same for a triangle (cholesky_in_rows.cuh); 0 where it would not fit, either. H100, order
+/// 32, percent of the bound with 8 and 16 lanes: Cholesky fp32 79 80, solve 41 34; with 16 and 32:
+/// Cholesky fp64 83 81, complex fp32 82 72, solve fp64 39 31.
+template <class T>
+constexpr int triangle_lanes(int order) {
+    const int most = most_row_lanes(order);
+    const int words = static_cast<int>(sizeof(T)) / 4;
+    int lanes = 1;
+    const auto registers = [&] {
+        return (order + lanes - 1) / lanes * (order + lanes) / 2 * words;
+    };
+    while (lanes < most && registers() > (order > 16 ? 96 : 64)) lanes *= 2;
+    return most == 0 || registers() > 112 ? 0 : lanes;
+}
+
 /// Largest order of general matrices whose columns are distributed, where both are possible. H100,
-/// fp32, percent of the bound by columns and by rows at orders 8, 16, 32: LU 79 75, 59 73, 37 62;
-/// with pivoting 77 53, 54 49, 12 40; solve 79 31, 42 26, 16 21; inverse 89 53, 62 42, 13 26.
-inline constexpr int largest_columns_order = 16;
-inline constexpr int largest_columns_order_of_lu = 8;
+/// fp32, percent of the bound by columns and by rows: order 16 LU with pivoting 68 78, inverse 74
+/// 70 (fp64 61 79), solve 62 42; order 8 85 82, 99 85, 89 54.
+inline constexpr int largest_columns_order = 8;
+inline constexpr int largest_columns_order_of_solve = 16;
 
 /// Threads per block of the rank-k update, and bytes of shared memory for its panels: four blocks
 /// fit a multiprocessor with 227 KiB.

@@ -31,7 +31,7 @@ inline constexpr double ratio_limit = 30;
 inline constexpr auto call_solve = [](auto& executor, auto... arguments) {
     using Executor = std::remove_reference_t<decltype(executor)>;
     if constexpr (requires { typename Executor::Orders; }) {
-        launch_solve<typename Executor::Orders>(executor, arguments...);
+        launch_solve(executor, arguments...);
     } else {
         dense::solve(executor, arguments...);
     }

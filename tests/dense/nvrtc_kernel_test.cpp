@@ -29,7 +29,8 @@ std::string resources(const core::KernelSource& source, const std::string& expre
     EXPECT_EQ(nvrtcCreateProgram(&program, ("#include \"" + source.root + "\"\n").c_str(), nullptr,
                                  static_cast<int>(names.size()), texts.data(), names.data()),
               NVRTC_SUCCESS);
-    EXPECT_EQ(nvrtcAddNameExpression(program, expression.c_str()), NVRTC_SUCCESS);
+    EXPECT_EQ(nvrtcAddNameExpression(program, ("aperture::dense::" + expression).c_str()),
+              NVRTC_SUCCESS);
     constexpr std::array options{"--gpu-architecture=sm_90", "--std=c++20", "-DNDEBUG",
                                  "--device-as-default-execution-space", "--ptxas-options=-v"};
     EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
@@ -47,18 +48,17 @@ class RegisterSolves : public testing::Test {};
 using Scalars = testing::Types<float, double, core::Complex<float>, core::Complex<double>>;
 TYPED_TEST_SUITE(RegisterSolves, Scalars);
 
+constexpr const char* no_spills = " 0 bytes stack frame, 0 bytes spill";
+
 TYPED_TEST(RegisterSolves, KeepTheirMatricesInRegisters) {
     using E = TypeParam;
     for (const int order : {12, 16, 24, 32}) {
         const auto policy = tuning::register_solve<E>(order, 16);
         if (policy.lanes == 0) continue;
-        for (const auto elimination : {Elimination::below, Elimination::above_and_below}) {
-            const std::string name =
-                detail::register_solve_expression<E>(order, policy, elimination);
-            EXPECT_THAT(resources(detail::kernel_source(detail::register_solve_file), name),
-                        testing::ContainsRegex(" 0 bytes stack frame, 0 bytes spill"))
-                << name;
-        }
+        const std::string name = detail::register_solve_expression<E>(order, policy);
+        EXPECT_THAT(resources(detail::kernel_source(detail::register_solve_file), name),
+                    testing::ContainsRegex(no_spills))
+            << name;
     }
 }
 
@@ -67,20 +67,48 @@ TYPED_TEST(RegisterSolves, KeepTheColumnsOfGeneralMatricesInRegisters) {
     for (const int order : {8, 16}) {
         const std::string type = detail::type_name<E>();
         using enum tuning::ColumnsWork;
-        const int lanes = tuning::columns_lanes<E>(factor, order, order);
-        const int of_exchanges = tuning::columns_lanes<E>(factor_with_exchanges, order, order);
+        const int of_qr = tuning::columns_lanes<E>(qr, order, order);
+        const int of_lu = tuning::columns_lanes<E>(lu, order, order);
         const int of_solve = tuning::columns_lanes<E>(solve, order, order + 1);
-        if (lanes == 0 || of_exchanges == 0 || of_solve == 0) continue;
-        for (const std::string& kernel :
-             {core::text("lu_in_columns<", type, ", ", order, ", ", of_exchanges, ", true>"),
-              core::text("inverse_in_columns<", type, ", ", order, ", ", of_exchanges, ">"),
-              core::text("cholesky_in_columns<", type, ", ", order, ", ", lanes, ">"),
-              core::text("qr_in_columns<", type, ", ", order, ", ", order, ", ", lanes, ">"),
-              core::text("solve_in_columns<", type, ", ", order, ", 1, ", of_solve,
-                         ", aperture::dense::GeneralElimination::pivoted_lu>")}) {
-            EXPECT_THAT(resources(detail::kernel_source(detail::columns_file),
-                                  "aperture::dense::" + kernel),
-                        testing::ContainsRegex(" 0 bytes stack frame, 0 bytes spill"))
+        if (of_qr == 0 || of_lu == 0 || of_solve == 0) continue;
+        for (const auto& [file, kernel] :
+             {std::pair{detail::columns_file,
+                        core::text("lu_in_columns<", type, ", ", order, ", ", of_lu, ", true>")},
+              std::pair{detail::columns_file,
+                        core::text("inverse_in_columns<", type, ", ", order, ", ", of_lu, ">")},
+              std::pair{detail::qr_file, core::text("qr_in_columns<", type, ", ", order, ", ",
+                                                    order, ", ", of_qr, ">")},
+              std::pair{detail::columns_file,
+                        core::text("solve_in_columns<", type, ", ", order, ", 1, ", of_solve,
+                                   ", aperture::dense::GeneralElimination::pivoted_lu>")}}) {
+            EXPECT_THAT(resources(detail::kernel_source(file), kernel),
+                        testing::ContainsRegex(no_spills))
+                << kernel;
+        }
+    }
+}
+
+TYPED_TEST(RegisterSolves, KeepRowsInRegisters) {
+    using E = TypeParam;
+    const std::string type = detail::type_name<E>();
+    for (const int order : {8, 31, 32}) {
+        const int of_triangle = tuning::triangle_lanes<E>(order);
+        if (of_triangle == 0) continue;
+        const int lanes = tuning::rows_lanes<E>(order, order, false);
+        const int of_inverse = tuning::rows_lanes<E>(order, order, true);
+        const int of_solve = tuning::rows_lanes<E>(order, order + 1, false);
+        const std::string its = core::text(type, ", ", order, ", ");
+        for (const auto& [file, kernel] :
+             {std::pair{detail::cholesky_file,
+                        core::text("cholesky_in_rows<", its, of_triangle, ">")},
+              std::pair{detail::cholesky_file,
+                        core::text("solve_positive_in_rows<", its, "1, ", of_triangle, ">")},
+              std::pair{detail::rows_file, core::text("lu_in_rows<", its, lanes, ", true>")},
+              std::pair{detail::rows_file, core::text("inverse_in_rows<", its, of_inverse, ">")},
+              std::pair{detail::rows_file,
+                        core::text("solve_in_rows<", its, "1, ", of_solve, ", true>")}}) {
+            EXPECT_THAT(resources(detail::kernel_source(file), kernel),
+                        testing::ContainsRegex(no_spills))
                 << kernel;
         }
     }

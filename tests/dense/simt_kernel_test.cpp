@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <cstring>
 #include <random>
@@ -68,7 +69,8 @@ void expect_solved(int order, int right_hand_sides) {
     }
 }
 
-// Depending on its slots, a pass holds 14 or 30 right-hand sides of order 18, 8 or 24 of order 24.
+// Depending on its slots, a pass of Gauss-Jordan elimination holds 14 or 30 right-hand sides of
+// order 18, 8 or 24 of order 24, one of Cholesky 4.
 TEST(SimtKernels, RegisterSolveAroundItsPasses) {
     for (int right_hand_sides : {13, 14, 15, 29, 30, 31, 61}) expect_solved(18, right_hand_sides);
     for (int right_hand_sides : {7, 8, 9, 23, 24, 25, 49}) expect_solved(24, right_hand_sides);
@@ -107,6 +109,45 @@ TEST(SimtKernels, SolveHasTheSameBitsInAnyLaneOrder) {
             });
         }
     }
+}
+
+/// Factors and solutions with so many lanes for a problem.
+template <int order, int lanes>
+std::array<Batch, 2> solved_by(const SolveCase& problem) {
+    const index_t problems = problem.a.view().extent[0];
+    constexpr int sides = 3;
+    Batch g(problem.a), x(problem.b);
+    std::vector<int> info(static_cast<std::size_t>(problems));
+    CholeskyArguments<core::DeviceType<C>> arguments{};
+    arguments.a = core::kernel_view(problem.a.view());
+    arguments.g = core::kernel_view(g.view());
+    arguments.x = core::kernel_view(x.view());
+    arguments.info = core::kernel_view(core::View<int, 1>(info.data(), {problems}));
+    using E = core::DeviceType<C>;
+    core::Simt simt;
+    const auto launch = [&](auto kernel, int shared_bytes) {
+        core::launch(simt, kernel,
+                     core::LaunchConfig{dim3(core::blocks_for(problems, rows_threads / lanes)),
+                                        dim3(rows_threads), static_cast<std::size_t>(shared_bytes)},
+                     arguments);
+    };
+    launch(cholesky_in_rows<E, order, lanes>, rows_shared_bytes<E>(order, order, lanes));
+    launch(solve_positive_in_rows<E, order, sides, lanes>,
+           rows_shared_bytes<E>(order + sides, order, lanes));
+    return {g, x};
+}
+
+// A few triangles are given more lanes.
+TEST(SimtKernels, TrianglesHaveTheSameBitsWithAnyNumberOfLanes) {
+    constexpr int order = 13;
+    const SolveCase problem(7, order, 5);
+    const auto expected = solved_by<order, 16>(problem);
+    const auto compare = [&](const std::array<Batch, 2>& results) {
+        EXPECT_TRUE(results[0].same_bits(expected[0]));
+        EXPECT_TRUE(results[1].same_bits(expected[1]));
+    };
+    compare(solved_by<order, 4>(problem));
+    compare(solved_by<order, 1>(problem));
 }
 
 TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
