@@ -4,7 +4,7 @@
 // functions, types, sizes and numbers of problems. scripts/batches makes tables and figures of the
 // report, in which DEVICE/FIGURE/SERIES/TYPE/N is a point of a figure.
 //   batch_experiments [--quick] [Google Benchmark's options]       --quick: a third of the
-//   points, with a quarter of the problems
+//   points, on a CPU with a quarter of the problems
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -28,12 +28,13 @@ std::vector<int> fewer(const std::vector<int>& orders) {
 template <class T>
 void add_on_cpu(const Experiment& experiment) {
     const std::string figure = "cpu/" + experiment.figure + "/";
+    const index_t problems = quick ? (experiment.problems + 3) / 4 : experiment.problems;
     const std::string task = name_of(experiment.task) + experiment.suffix;
     for (const int n : experiment.orders) {
         const auto add = [&](const std::string& series, const Storage& storage,
                              const BatchCall<T>& call) {
             if (!call) return;
-            add_batch<T>(figure + series, {experiment.task, n, storage, experiment.problems}, call);
+            add_batch<T>(figure + series, {experiment.task, n, storage, problems}, call);
         };
         add(task, {}, library_call<T>(experiment.task));
         if (experiment.interleaved) {
@@ -46,13 +47,16 @@ void add_on_cpu(const Experiment& experiment) {
 }
 
 template <class T>
-void add(const std::string& figure, Task task, std::vector<int> orders, index_t problems = 0,
-         bool interleaved = false, const std::string& suffix = "") {
-    if (smoke) orders = {orders.front()};
-    if (quick) orders = fewer(orders);
-    const Experiment experiment{figure, task, orders, problems, interleaved, suffix};
+void add(Experiment experiment) {
+    if (smoke) experiment.orders = {experiment.orders.front()};
+    if (quick) experiment.orders = fewer(experiment.orders);
     add_on_cpu<T>(experiment);
     add_on_gpu<T>(experiment);
+}
+template <class T>
+void add(const std::string& figure, Task task, const std::vector<int>& orders, index_t problems = 0,
+         bool interleaved = false) {
+    add<T>({figure, task, orders, problems, interleaved});
 }
 
 /// begin, begin + step, ... end
@@ -79,14 +83,31 @@ void register_all() {
         add<float>("anderson_4.2", task, range(3, 12, 1), 64'000, true);
         add<float>("anderson_4.7", task, range(8, 128, 8), 8'000);
         for (const index_t problems : {1, 10, 100, 1'000, 10'000}) {
-            add<float>("anderson_4.8", task, {4, 8, 16, 32, 56, 96, 128}, problems, false,
-                       std::string("@").append(std::to_string(problems)));
+            add<float>({"anderson_4.8",
+                        task,
+                        {4, 8, 16, 32, 56, 96, 128},
+                        problems,
+                        false,
+                        Peers::batches,
+                        std::string("@").append(std::to_string(problems))});
         }
     }
     add<float>("anderson_4.9", Task::qr, range(16, 128, 16), 8'000);
     add<float>("anderson_4.9", Task::pivoted_lu, range(16, 128, 16), 8'000);
-    add<float>("anderson_4.5", Task::solve_by_qr, range(16, 112, 16), 10'000);
+    add<float>("anderson_4.5", Task::solve_by_qr, {16, 32, 56, 64, 96, 112}, 10'000);
     add<std::complex<float>>("anderson_6.5", Task::solve_positive, {18}, 10'000);
+    // Every mapping of the factorisations, for the model.
+    const std::vector<int> all_mappings{3,  4,  5,  6,  7,  8,   10,  12,  14, 16, 18,
+                                        20, 24, 28, 31, 32, 33,  40,  44,  48, 56, 64,
+                                        65, 72, 80, 88, 96, 104, 112, 120, 128};
+    for (const Task task : {Task::cholesky, Task::lu, Task::qr}) {
+        add_on_gpu<float>(
+            {"model", task, smoke ? std::vector{3} : all_mappings, 0, false, Peers::none});
+        if (smoke || quick) continue;
+        add_on_gpu<double>({"model", task, fewer(all_mappings), 0, false, Peers::none});
+        add_on_gpu<std::complex<float>>(
+            {"model", task, fewer(all_mappings), 0, false, Peers::none});
+    }
     register_gpu_experiments();
 }
 

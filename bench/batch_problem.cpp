@@ -66,11 +66,10 @@ bool has_sides(Task task) {
 /// So many problems or, if `wanted` is 0, far more than the caches of a core, and at least 1000.
 index_t problems_of(const dense::Work& work, index_t wanted) {
     if (smoke) return 37;
-    const index_t part = quick ? 4 : 1;
-    if (wanted > 0) return std::max<index_t>(wanted / part, 1);
-    const double bytes = double(index_t{96} << 20);
+    if (wanted > 0) return wanted;
+    const auto bytes = double(index_t{96} << 20);
     return std::clamp<index_t>(static_cast<index_t>(bytes / work.bytes), 1000, index_t{1} << 21) /
-           part;
+           (quick ? 4 : 1);
 }
 
 template <class T>

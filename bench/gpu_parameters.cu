@@ -9,6 +9,7 @@
 #include "bench/gpu_ceilings.hpp"
 #include "bench/gpu_parameters.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "libcore/gpu/occupancy.hpp"
 
 namespace aperture::bench {
 namespace {
@@ -234,6 +235,11 @@ double shared_bandwidth(core::Gpu& gpu) {
 dense::DeviceParameters measure_gpu_parameters(core::Gpu& gpu) {
     dense::DeviceParameters device;
     device.multiprocessors = gpu.multiprocessors();
+    const core::MultiprocessorLimits limits = core::multiprocessor_limits(gpu);
+    device.registers = limits.registers;
+    device.shared_bytes = static_cast<int>(limits.shared);
+    device.warps = limits.warps;
+    device.blocks = limits.blocks;
     constexpr long long spin = 1 << 24;
     device.clock_ghz = 1e-6 * spin / least_ms(gpu, [&] {
                            core::launch(gpu, &spin_kernel, core::LaunchConfig(1, 1), spin);

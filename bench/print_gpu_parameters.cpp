@@ -18,6 +18,8 @@ using Rows = std::vector<std::pair<std::string, double>>;
 
 Rows rows_of(const aperture::dense::DeviceParameters& device) {
     Rows rows{{"multiprocessors", device.multiprocessors},
+              {"registers", device.registers},
+              {"shared_bytes", device.shared_bytes},
               {"clock_ghz", device.clock_ghz},
               {"launch_us", device.launch_us},
               {"global_latency_cycles", device.global_latency},

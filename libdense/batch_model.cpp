@@ -86,44 +86,86 @@ double predict_in_thread(const DeviceParameters& device, const Work& work, index
     return 1e-6 * device.launch_us + 1e-9 * nanoseconds_of_transfer(device, bytes);
 }
 
-BlockCounts block_counts(BatchOperation operation, const ProblemSize& size, int threads,
-                         const Element& element) {
+namespace {
+
+/// Adds what a thread does for column j of a factorisation of rows x columns on side^2 threads.
+void add_column(BatchOperation operation, index_t rows, index_t columns, index_t j, index_t side,
+                StepCounts& counts) {
+    // Of what is left of the matrix, a thread has so much.
+    const auto high = static_cast<double>(core::ceil_div(rows - j, side));
+    const auto wide = static_cast<double>(core::ceil_div(columns - j, side));
+    if (operation == BatchOperation::qr) {
+        // Each thread of a row or column of them adds the sums of all in it.
+        const auto terms = static_cast<double>(side);
+        counts.column.multiply_adds += high + terms + 2 + high;
+        counts.column.square_roots += 1;
+        counts.column.divisions += 2;
+        counts.column.shared_accesses += 1 + terms + 2 + high;
+        counts.column.barriers += 1;
+        counts.product.multiply_adds += high * wide + terms;
+        counts.product.shared_accesses += high + 1 + terms;
+        counts.product.barriers += 2;
+        counts.update.multiply_adds += high * wide;
+        counts.update.shared_accesses += wide;
+        counts.update.barriers += 1;
+        return;
+    }
+    const bool cholesky = operation == BatchOperation::cholesky;
+    counts.column.multiply_adds += high;
+    (cholesky ? counts.column.reciprocal_roots : counts.column.divisions) += 1;
+    // The factor is stored and loaded, l (and u) stored.
+    counts.column.shared_accesses += 2 + high + (cholesky ? 0 : wide);
+    counts.column.barriers += 2;
+    counts.update.multiply_adds += cholesky ? wide * (wide + 1) / 2 : high * wide;
+    counts.update.shared_accesses += high + wide;
+    counts.update.barriers += 1;
+}
+
+}  // namespace
+
+BlockCounts operator+(const BlockCounts& a, const BlockCounts& b) {
+    return {a.multiply_adds + b.multiply_adds,     a.divisions + b.divisions,
+            a.square_roots + b.square_roots,       a.reciprocal_roots + b.reciprocal_roots,
+            a.shared_accesses + b.shared_accesses, a.barriers + b.barriers};
+}
+
+StepCounts step_counts(BatchOperation operation, const ProblemSize& size, int threads,
+                       const Element& element, index_t first, index_t last) {
     const bool qr = operation == BatchOperation::qr;
     const bool cholesky = operation == BatchOperation::cholesky;
     expects(qr || cholesky || operation == BatchOperation::lu, "not factored in a block");
     const index_t rows = qr ? size.m : size.n;
     expects(rows >= size.n && size.n >= 0, "a factorisation of ", rows, " x ", size.n);
+    expects(0 <= first && first <= last && last <= size.n, "columns ", first, " to ", last, " of ",
+            size.n);
     const auto side = static_cast<index_t>(std::lround(std::sqrt(std::max(threads, 0))));
     expects(side > 0 && side * side == threads, threads, " threads are no square");
 
-    BlockCounts counts;
-    for (index_t j = 0; j < std::min(rows - 1, size.n); ++j) {
-        // Of what is left of the matrix, a thread has so much.
-        const auto high = static_cast<double>(core::ceil_div(rows - j, side));
-        const auto wide = static_cast<double>(core::ceil_div(size.n - j, side));
-        if (qr) {
-            // Each thread of a row or column of them adds the sums of all in it.
-            const auto terms = static_cast<double>(side);
-            const double norm = high + terms;
-            const double factors = 2 + high;
-            const double product = high * wide + terms;
-            const double update = high * wide;
-            counts.multiply_adds += norm + factors + product + update;
-            counts.square_roots += 1;
-            counts.divisions += 2;
-            counts.shared_accesses += 2 * (1 + terms) + 2 + 2 * high + wide;
-            counts.barriers += 4;
-        } else {
-            counts.multiply_adds += high + (cholesky ? wide * (wide + 1) / 2 : high * wide);
-            (cholesky ? counts.reciprocal_roots : counts.divisions) += 1;
-            // The factor is stored and loaded, l (and u) stored, both factors of the update loaded.
-            counts.shared_accesses += 2 + high + (cholesky ? 0 : wide) + high + wide;
-            counts.barriers += 3;
-        }
+    StepCounts counts;
+    for (index_t j = first; j < std::min(rows - 1, last); ++j) {
+        add_column(operation, rows, size.n, j, side, counts);
     }
-    if (cholesky && size.n > 0) counts.reciprocal_roots += 1;
-    counts.multiply_adds *= real_products(element);
+    if (cholesky && first < last && last == size.n) counts.column.reciprocal_roots += 1;
+    for (BlockCounts* const of : {&counts.column, &counts.product, &counts.update}) {
+        of->multiply_adds *= real_products(element);
+    }
     return counts;
+}
+
+BlockCounts block_counts(BatchOperation operation, const ProblemSize& size, int threads,
+                         const Element& element) {
+    const StepCounts counts = step_counts(operation, size, threads, element, 0, size.n);
+    return counts.column + counts.product + counts.update;
+}
+
+double cycles_of(const DeviceParameters& device, const BlockCounts& counts, int threads,
+                 const Element& element) {
+    const ArithmeticParameters& arithmetic = arithmetic_of(device, element);
+    return counts.multiply_adds * arithmetic.multiply_add + counts.divisions * arithmetic.division +
+           counts.square_roots * arithmetic.square_root +
+           counts.reciprocal_roots * arithmetic.reciprocal_root +
+           counts.shared_accesses * device.shared_latency +
+           counts.barriers * barrier_cycles(device, threads);
 }
 
 BlockPrediction predict_in_block(const DeviceParameters& device, BatchOperation operation,
@@ -147,12 +189,7 @@ BlockPrediction predict_in_block(const DeviceParameters& device, BatchOperation 
     BlockPrediction prediction;
     prediction.load = device.global_latency + transfer;
     prediction.store = transfer;
-    prediction.compute = counts.multiply_adds * arithmetic.multiply_add +
-                         counts.divisions * arithmetic.division +
-                         counts.square_roots * arithmetic.square_root +
-                         counts.reciprocal_roots * arithmetic.reciprocal_root +
-                         counts.shared_accesses * device.shared_latency +
-                         counts.barriers * barrier_cycles(device, threads);
+    prediction.compute = cycles_of(device, counts, threads, element);
 
     const double cycles = prediction.load + prediction.compute + prediction.store;
     const double latencies =

@@ -95,6 +95,25 @@ TEST(BlockCounts, SmallProblemsByHand) {
     expect_counts(block_counts(BatchOperation::cholesky, {0, 0, 0}, 4, real), {});
 }
 
+TEST(BlockCounts, OfPartsAddUp) {
+    using enum BatchOperation;
+    for (const BatchOperation operation : {lu, cholesky, qr}) {
+        const auto counts = [&](core::index_t first, core::index_t last) {
+            return step_counts(operation, {13, 13, 0}, 16, real, first, last);
+        };
+        const StepCounts front = counts(0, 5);
+        const StepCounts back = counts(5, 13);
+        expect_counts(
+            front.column + front.product + front.update + back.column + back.product + back.update,
+            block_counts(operation, {13, 13, 0}, 16, real));
+        EXPECT_EQ(front.product.multiply_adds > 0, operation == qr);
+        EXPECT_GT(front.update.multiply_adds, back.update.multiply_adds);
+        EXPECT_THROW(counts(5, 14), core::InvalidArgument);
+        EXPECT_THROW(counts(-1, 5), core::InvalidArgument);
+        EXPECT_THROW(counts(6, 5), core::InvalidArgument);
+    }
+}
+
 TEST(BlockCounts, RefuseOtherOperationsAndShapes) {
     const auto counts = [](BatchOperation operation, ProblemSize size, int threads) {
         return block_counts(operation, size, threads, real);
@@ -154,6 +173,81 @@ TEST(BlockPrediction, NoPartDoesMoreThanItCan) {
     DeviceParameters slow_memory = quadro_6000();
     slow_memory.shared_bandwidth = 8;
     EXPECT_NEAR(seconds(slow_memory, real), 8000.0 * 64 * 1002 * 4 / 8e9, 1e-9);
+}
+
+/// As `gpu_parameters` measured an H100.
+DeviceParameters h100() {
+    DeviceParameters device;
+    device.global_latency = 685.7;
+    device.global_bandwidth = 2797;
+    device.clock_ghz = 1.98;
+    device.multiprocessors = 132;
+    device.launch_us = 3.7;
+    device.barriers = {{32, 14.7}, {64, 16.7}, {128, 20.7}, {256, 28.7}};
+    device.registers = 65536;
+    device.shared_bytes = 233472;
+    return device;
+}
+
+// Times in ms of so many matrices there, of each mapping.
+TEST(KernelModel, TimesOnAnH100) {
+    struct Measured {
+        BatchOperation operation;
+        core::index_t order, problems;
+        double ms;
+    };
+    using enum BatchOperation;
+    for (const Measured& it : {Measured{lu, 4, 2097152, 0.121}, Measured{qr, 8, 524288, 0.132},
+                               Measured{cholesky, 24, 77672, 0.243}, Measured{lu, 32, 32768, 0.162},
+                               Measured{qr, 32, 32768, 0.296}, Measured{lu, 33, 30812, 0.613},
+                               Measured{cholesky, 64, 10922, 0.394}, Measured{qr, 96, 3640, 0.634},
+                               Measured{lu, 128, 2048, 0.510}}) {
+        const double ms = 1e3 * predict_factors(h100(), it.operation, it.order, real, it.problems);
+        EXPECT_NEAR(ms / it.ms, 1, 0.25) << it.order << ' ' << it.ms;
+    }
+}
+
+TEST(KernelModel, FewProblemsTakeAsLongAsOne) {
+    const DeviceParameters device = h100();
+    const KernelWork work = kernel_work(device, BatchOperation::lu, 64, real);
+    const auto seconds = [&](core::index_t problems) {
+        return predict_factors(device, BatchOperation::lu, 64, real, problems);
+    };
+    EXPECT_DOUBLE_EQ(seconds(0), 3.7e-6);
+    EXPECT_GT(seconds(1), 3.7e-6 + work.chain / 1.98e9);
+    EXPECT_LT(seconds(64), 1.2 * seconds(1));
+    EXPECT_NEAR(seconds(200'000), 2 * seconds(100'000), 1e-2 * seconds(200'000));
+}
+
+TEST(KernelModel, CountsGrowWithTheOrder) {
+    const DeviceParameters device = h100();
+    for (const BatchOperation operation :
+         {BatchOperation::lu, BatchOperation::cholesky, BatchOperation::qr}) {
+        double before = 0;
+        for (core::index_t n = 4; n <= 128; n *= 2) {
+            const KernelWork work = kernel_work(device, operation, n, real);
+            EXPECT_GT(work.instructions, before) << n;
+            EXPECT_GE(work.resident, 1) << n;
+            EXPECT_GT(
+                kernel_work(device, operation, n, element_of<std::complex<float>>).instructions,
+                work.instructions);
+            before = work.instructions;
+        }
+    }
+    // As a profiler counted them: 196 million for 2730 matrices.
+    EXPECT_NEAR(kernel_work(device, BatchOperation::cholesky, 128, real).instructions, 71.9e3, 7e3);
+}
+
+TEST(KernelModel, RefusesOtherOperationsAndDevices) {
+    const auto work = [](const DeviceParameters& device, BatchOperation operation,
+                         core::index_t order) {
+        return kernel_work(device, operation, order, real);
+    };
+    EXPECT_THROW(work(h100(), BatchOperation::gemm, 8), core::InvalidArgument);
+    EXPECT_THROW(work(h100(), BatchOperation::lu, 0), core::InvalidArgument);
+    EXPECT_THROW(work(h100(), BatchOperation::lu, 129), core::InvalidArgument);
+    EXPECT_THROW(work({}, BatchOperation::lu, 8), core::InvalidArgument);
+    EXPECT_THROW(predict_factors({}, BatchOperation::lu, 8, real, 1), core::InvalidArgument);
 }
 
 TEST(DeviceParameters, WhatIsUsedMustHaveBeenMeasured) {

@@ -39,6 +39,11 @@ struct DeviceParameters {
     double clock_ghz = 0;
     int multiprocessors = 0;
     double launch_us = 0;  ///< between the beginnings of two kernels that do nothing
+    // What a multiprocessor has for blocks.
+    int registers = 0;
+    int shared_bytes = 0;
+    int warps = 64;
+    int blocks = 32;
 };
 
 /// Cycles of a barrier, linear between the numbers of threads that were measured.
@@ -94,12 +99,28 @@ struct BlockCounts {
     double barriers = 0;
 };
 
-/// The counts of Table 4.4 for a matrix of m x n, m >= n, distributed 2-D cyclically over `threads`
-/// threads, a square number. `operation` is lu (without pivoting), qr (Householder) or cholesky;
-/// the table has no Cholesky: README.md says what is counted. Throws core::InvalidArgument for
-/// other operations and numbers.
+BlockCounts operator+(const BlockCounts& a, const BlockCounts& b);
+
+/// The three operations of a column of a factorisation.
+struct StepCounts {
+    BlockCounts column;   ///< finds the column's factors, and shares them
+    BlockCounts product;  ///< of the reflector with the columns behind it, for QR
+    BlockCounts update;   ///< of rank 1
+};
+
+/// The counts of Table 4.4 for columns [first, last) of a matrix of m x n, m >= n, distributed 2-D
+/// cyclically over `threads` threads, a square number. `operation` is lu (without pivoting), qr
+/// (Householder) or cholesky; the table has no Cholesky: README.md says what is counted. Throws
+/// core::InvalidArgument for other operations and numbers.
+StepCounts step_counts(BatchOperation operation, const ProblemSize& size, int threads,
+                       const Element& element, core::index_t first, core::index_t last);
+/// Their sum for all columns.
 BlockCounts block_counts(BatchOperation operation, const ProblemSize& size, int threads,
                          const Element& element);
+
+/// Cycles of so many operations, each of which waits for the one before.
+double cycles_of(const DeviceParameters& device, const BlockCounts& counts, int threads,
+                 const Element& element);
 
 struct BlockPrediction {
     double load = 0;  ///< cycles of a block, as are the next two
@@ -114,5 +135,23 @@ struct BlockPrediction {
 BlockPrediction predict_in_block(const DeviceParameters& device, BatchOperation operation,
                                  const ProblemSize& size, int threads, const Element& element,
                                  int blocks, core::index_t problems);
+
+/// What libdense's own kernels do for one matrix, not those of the thesis.
+struct KernelWork {
+    double instructions = 0;  ///< that warps issue
+    double chain = 0;         ///< cycles of a matrix that has the multiprocessor to itself
+    double resident = 0;      ///< matrices on a multiprocessor
+};
+
+/// Of square matrices of order 1 to 128 and operation lu (without pivoting), qr or cholesky, as the
+/// library maps them to threads. Constants are fitted to measurements.
+KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,
+                       core::index_t order, const Element& element);
+
+/// Seconds of the library's function on so many matrices, concatenated: the bytes at the device's
+/// bandwidth, the instructions of all, and rounds of as many matrices as are resident, one after
+/// the other.
+double predict_factors(const DeviceParameters& device, BatchOperation operation,
+                       core::index_t order, const Element& element, core::index_t problems);
 
 }  // namespace aperture::dense

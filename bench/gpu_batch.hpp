@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "bench/batch_problem.hpp"
+
+/// Benchmarks of batches on a GPU: operands in both memories, the check of results, the time.
+namespace aperture::bench {
+
+/// So many problems, or, if `wanted` is 0, 256 MiB of operands of `bytes` each: far more than the
+/// device's cache.
+inline index_t gpu_problems(double bytes, index_t wanted) {
+    if (smoke) return 37;
+    if (wanted > 0) return wanted;
+    return std::clamp<index_t>(static_cast<index_t>(double(index_t{256} << 20) / bytes), 2000,
+                               index_t{1} << 22);
+}
+
+/// A few problems in the host's memory, and a batch that repeats them in the device's.
+template <class T>
+class GpuBatch {
+  public:
+    explicit GpuBatch(const BatchCase& which)
+        : host(
+              {which.task, which.n, which.storage,
+               which.problems > 0 ? std::min(which.problems, in_host(which.n)) : in_host(which.n)}),
+          n(which.n),
+          problems(gpu_problems(host.work.bytes, which.problems)) {
+        host.restore();
+        repeat(host.a, a, host.storage.interleaved);
+        repeat(host.b, b, host.storage.interleaved);
+        repeat(host.c, c, host.storage.interleaved);
+        repeat(host.x, x, false);
+        repeat(host.y, y, false);
+        repeat(host.sides, sides, false);
+        repeat(host.results, results, false);
+        repeat(host.info, info, false);
+        // Of no exchanges, for kernels that make none.
+        for (index_t p = 0; p < host.problems; ++p) {
+            for (int k = 0; k < n; ++k) host.pivots(p, k) = k;
+        }
+        repeat(host.pivots, pivots, false);
+        gpu.synchronize();
+    }
+
+    core::Gpu gpu;
+    BatchProblem<T> host;
+    const int n;
+    const index_t problems;
+    core::Array<T, 3, core::Device> a, b, c;
+    core::Array<T, 2, core::Device> x, y;
+    core::Array<T, 3, core::Device> sides;
+    core::Array<T, 1, core::Device> results;
+    core::Array<int, 1, core::Device> info;
+    core::Array<int, 2, core::Device> pivots;
+
+    core::View<const T, 3, core::Device> in_a() const { return laid_out<const T>(a); }
+    core::View<const T, 3, core::Device> in_b() const { return laid_out<const T>(b); }
+    core::View<T, 3, core::Device> out_c() { return laid_out<T>(c); }
+    core::View<const T, 2, core::Device> in_x() const { return x.view(); }
+    core::View<const T, 2, core::Device> in_y() const { return y.view(); }
+
+    /// Restores what functions in place overwrite: c by a, and the right-hand sides.
+    void restore() {
+        copy_rows(c.data(), c.size(), a.data(), a.size(), std::min(a.size(), c.size()), 1);
+        copy_rows(sides.data(), sides.size(), x.data(), x.size(), sides.size(), 1);
+    }
+    /// The worst error of the last problems of the first `computed`, as many as the host has.
+    double error(index_t computed) {
+        const index_t few = host.problems;
+        const index_t first = (computed / few - (computed < few ? 0 : 1)) * few;
+        to_host(c, host.c, first, host.storage.interleaved);
+        to_host(y, host.y, first, false);
+        to_host(sides, host.sides, first, false);
+        to_host(results, host.results, first, false);
+        to_host(pivots, host.pivots, first, false);
+        gpu.synchronize();
+        double worst = 0;
+        for (index_t p = 0; p < std::min(few, computed); ++p) {
+            const double here = host.error(p);
+            if (!(here <= worst)) worst = here;
+        }
+        return worst;
+    }
+
+  private:
+    /// Few enough to be checked at once.
+    static index_t in_host(int n) {
+        return std::clamp<index_t>((index_t{1} << 18) / (index_t{n} * n), 3, 61);
+    }
+
+    template <class U, class Batch>
+    core::View<U, 3, core::Device> laid_out(Batch& batch) const {
+        core::View<U, 3, core::Device> view(batch.data(), batch.extent());
+        if (host.storage.interleaved) view.stride = {1, problems * n, problems};
+        return view;
+    }
+    /// `rows` rows of `length`, from rows of `from_row` entries to rows of `to_row`.
+    template <class U>
+    void copy_rows(U* to, index_t to_row, const U* from, index_t from_row, index_t length,
+                   index_t rows) {
+        if (length == 0) return;
+        const auto bytes = [](index_t entries) { return std::size_t(entries) * sizeof(U); };
+        cudaMemcpy2DAsync(to, bytes(to_row), from, bytes(from_row), bytes(length),
+                          std::size_t(rows), cudaMemcpyDefault, gpu.stream());
+    }
+    /// Rows of memory in which all entries of a batch's problems are neighbours.
+    template <class U, int rank>
+    index_t rows_of(const core::Array<U, rank>& few, bool interleaved) const {
+        return interleaved ? few.size() / host.problems : 1;
+    }
+    template <class U, int rank>
+    void repeat(const core::Array<U, rank>& few, core::Array<U, rank, core::Device>& all,
+                bool interleaved) {
+        if (few.size() == 0) return;
+        auto extent = few.extent();
+        extent[0] = problems;
+        all = core::Array<U, rank, core::Device>(extent);
+        const index_t rows = rows_of(few, interleaved);
+        const index_t row = all.size() / rows;
+        index_t filled = few.size() / rows;
+        copy_rows(all.data(), row, few.data(), filled, filled, rows);
+        for (; filled < row; filled *= 2) {
+            copy_rows(all.data() + filled, row, std::as_const(all).data(), row,
+                      std::min(filled, row - filled), rows);
+        }
+    }
+    template <class U, int rank>
+    void to_host(const core::Array<U, rank, core::Device>& all, core::Array<U, rank>& few,
+                 index_t first, bool interleaved) {
+        if (few.size() == 0) return;
+        const index_t rows = rows_of(few, interleaved);
+        const index_t length = few.size() / rows;
+        copy_rows(few.data(), length, all.data() + first * (length / host.problems),
+                  all.size() / rows, length, rows);
+    }
+};
+
+template <class T>
+using GpuCall = std::function<void(GpuBatch<T>&)>;
+
+/// Registers NAME, which measures a few times without making its operands again.
+template <class Function>
+void add_timed(const std::string& name, const Function& function) {
+    auto* registered = benchmark::RegisterBenchmark(
+        name.c_str(), [name, function](benchmark::State& state) { function(state, name); });
+    registered->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(smoke ? 1 : 4);
+}
+
+/// Checks results of the first `count` problems, then times `call` on them and reports the rates.
+template <class T>
+void measure_call(benchmark::State& state, const std::string& name, GpuBatch<T>& on,
+                  const GpuCall<T>& call, index_t count, bool in_place) {
+    core::Timeline timeline;
+    const auto seconds = [&](int calls, bool compute) {
+        return seconds_on(on.gpu, timeline, calls, [&](std::size_t) {
+            if (in_place) on.restore();
+            if (compute) call(on);
+        });
+    };
+    seconds(1, true);
+    const double error = on.error(count);
+    const double limit = 30.0 * on.n * double(std::numeric_limits<dense::Real<T>>::epsilon());
+    state.counters["error"] = error;
+    if (!(error <= limit)) return fail(state, "the result is wrong");
+
+    constexpr double long_call = 2e-3;
+    const int calls = smoke || seconds(1, true) > long_call ? 1 : calls_in_a_row;
+    const double best = measure(
+        state, name, [&] { return seconds(calls, true) - (in_place ? seconds(calls, false) : 0); });
+    state.counters["problems"] = double(count);
+    state.counters["GB/s"] = 1e-9 * on.host.work.bytes * double(count) / best;
+    state.counters["GFLOP/s"] = 1e-9 * on.host.work.flops * double(count) / best;
+}
+
+}  // namespace aperture::bench
