@@ -87,4 +87,20 @@ __device__ __forceinline__ T warp_reduce(T value, Combine combine = {}, unsigned
     return value;
 }
 
+/// The warp's largest, and smallest, number.
+__device__ __forceinline__ unsigned warp_maximum(unsigned value) {
+#if defined(__CUDA_ARCH__)
+    return __reduce_max_sync(full_warp, value);
+#else
+    return warp_reduce(value, Maximum());
+#endif
+}
+__device__ __forceinline__ unsigned long long warp_maximum(unsigned long long value) {
+    const auto mine = static_cast<unsigned>(value >> 32);
+    const unsigned upper = warp_maximum(mine);
+    const unsigned lower = warp_maximum(mine == upper ? static_cast<unsigned>(value) : 0u);
+    return static_cast<unsigned long long>(upper) << 32 | lower;
+}
+__device__ __forceinline__ unsigned warp_minimum(unsigned value) { return ~warp_maximum(~value); }
+
 }  // namespace aperture::core

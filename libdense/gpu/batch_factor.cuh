@@ -25,17 +25,15 @@ struct BlockLaunch {
     core::LaunchConfig config;
 
     template <class Executor>
-    BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes)
+    BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes,
+                std::size_t bytes_per_thread)
         : config(dim3(core::blocks_for(problems, 1)), dim3(32),
                  static_cast<std::size_t>(other_bytes)) {
         const std::size_t bytes = sizeof(E) * static_cast<std::size_t>(m) *
                                   static_cast<std::size_t>(panel_row_stride<E>(n));
         const auto shared = static_cast<std::size_t>(executor.shared_memory_per_block());
-        // Few warps, for all wait while one factors a panel; more where the block is alone on its
-        // multiprocessor. H100, percent of the bound of LU with 128 and 256 threads: order 96 fp32
-        // 23, 15, fp64 20, 12; order 128 fp32 21, 18, fp64 (alone) 13, 15.
-        const unsigned most = 2 * bytes > shared ? block_solver_threads : 128;
-        while (config.block.x < most && static_cast<int>(config.block.x) * 64 < m * n) {
+        const auto most = static_cast<unsigned>(block_solver_threads_of(block_slots(m)));
+        while (config.block.x < most && 2 * config.block.x * bytes_per_thread <= bytes) {
             config.block.x *= 2;
         }
         if (config.shared + bytes <= shared) {
@@ -173,7 +171,9 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     }
     const bool jordan =
         !arguments.inverse.empty() || arguments.elimination == GeneralElimination::gauss_jordan;
-    const BlockLaunch<E> launch(executor, problems, n, n, elimination_bytes<E>(jordan, n));
+    const BlockLaunch<E> launch(
+        executor, problems, n, n, elimination_bytes<E>(jordan, n),
+        jordan ? tuning::right_looking_bytes : tuning::left_looking_bytes<E>);
     const auto kernel_of = [&]<bool its_jordan>() {
         using enum MatrixPlace;
         return launch.place == scratch ? lu_in_block<E, 4, scratch, its_jordan>
@@ -247,7 +247,8 @@ bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
 template <class Executor, class E>
 void launch_cholesky_in_block(Executor& executor, const CholeskyArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const BlockLaunch<E> launch(executor, p.a.extent[0], n, n, cholesky_bytes);
+    const BlockLaunch<E> launch(executor, p.a.extent[0], n, n, cholesky_bytes,
+                                tuning::left_looking_bytes<E>);
     using enum MatrixPlace;
     core::launch(executor,
                  launch.place == scratch ? cholesky_in_block<E, 4, scratch>
@@ -260,7 +261,8 @@ template <class Executor, class E>
 void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
-    const BlockLaunch<E> launch(executor, p.a.extent[0], m, n, qr_vector_bytes<E>(n));
+    const BlockLaunch<E> launch(executor, p.a.extent[0], m, n,
+                                qr_vector_bytes<E>(m, n), tuning::right_looking_bytes);
     using enum MatrixPlace;
     core::launch(executor,
                  launch.place == scratch ? qr_in_block<E, 8, scratch>

@@ -27,7 +27,7 @@ template <class T, int slots, class Matrix>
 __device__ __forceinline__ void solve_lu_in_warp(int n, const Matrix& lu, const int* rows,
                                                  WarpVector<T, slots>& x) {
     exchange_entries(n, rows, x);
-    substitute_lower<true>(n, lu, x);
+    substitute<Cleared::below, true>(n, lu, x);
     substitute_upper(n, lu, x);
 }
 

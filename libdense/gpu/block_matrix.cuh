@@ -35,6 +35,13 @@ APERTURE_HD core::Complex<R> reciprocal(core::Complex<R> value) {
     return {re * factor, -im * factor};
 }
 
+/// 1 / sqrt(value), of positive finite values.
+APERTURE_HD float reciprocal_root(float value) {
+    const float root = rsqrtf(value);
+    return fmaf(0.5f * root, fmaf(-value * root, root, 1.0f), root);
+}
+APERTURE_HD double reciprocal_root(double value) { return rsqrt(value); }
+
 /// A pivot's reciprocal is that of `up` times the pivot, times `up`: the reciprocal of a subnormal
 /// pivot would overflow.
 template <class T>
@@ -103,12 +110,12 @@ struct BlockMatrix {
 template <class T>
 inline constexpr int panel_width = sizeof(T) == 16 ? 4 : 8;
 
-/// Entries from a row to the next in the memory that a block works in: whole panels, in an odd
-/// number of chunks, so that those of 8 neighbouring rows are in different banks.
+/// Entries from a row to the next in the memory that a block works in: 8 from the first of each panel
+/// on, in an odd number of chunks, so that those of 8 neighbouring rows are in different banks.
 template <class T>
 APERTURE_HD constexpr int panel_row_stride(int columns) {
-    const int panels = (columns + panel_width<T> - 1) / panel_width<T>;
-    return (panels * panel_width<T> / chunk_entries<T> | 1) * chunk_entries<T>;
+    const int last_panel = (columns - 1) / panel_width<T> * panel_width<T>;
+    return ((last_panel + 8) / chunk_entries<T> | 1) * chunk_entries<T>;
 }
 
 /// A matrix that a block works on, by rows; `stride` is a panel_row_stride.
@@ -196,28 +203,64 @@ __device__ __forceinline__ bool has_chunks(int columns, const BlockMatrix<T>& a)
            reinterpret_cast<unsigned long long>(a.data) % sizeof(Chunk<T>) == 0;
 }
 
-/// Loads a matrix, or its lower triangle with zeros or more above; the block must wait before it
-/// uses it. Calls seen(entry).
+/// Stores value(i, j, chunk) of the chunks (i, j), (i, j + 1), ... where wanted(i, j), of one matrix
+/// in another: neighbouring threads get neighbouring chunks of a row, and load several before they
+/// store them.
+template <class T, class FromStride, class ToStride, class Wanted, class Value>
+__device__ __forceinline__ void copy_chunks(int rows, int columns, const T* from,
+                                            FromStride from_stride, T* to, ToStride to_stride,
+                                            Wanted wanted, Value value) {
+    constexpr int at_once = 8;
+    constexpr int chunk = chunk_entries<T>;
+    const int lanes = block_lanes(columns / chunk);
+    const int step = core::block_threads() / lanes;
+    APERTURE_NO_UNROLL
+    for (int j = core::thread_rank() % lanes * chunk; j < columns; j += lanes * chunk) {
+        int row = core::thread_rank() / lanes;
+        const T* source = from + row * from_stride + j;
+        T* target = to + row * to_stride + j;
+        APERTURE_NO_UNROLL
+        while (row < rows) {
+            Chunk<T> its[at_once];
+            int i = row;
+            APERTURE_UNROLL
+            for (int s = 0; s < at_once; ++s) {
+                if (i < rows && wanted(i, j)) its[s] = *reinterpret_cast<const Chunk<T>*>(source);
+                i += step;
+                source += step * from_stride;
+            }
+            APERTURE_UNROLL
+            for (int s = 0; s < at_once; ++s) {
+                if (row < rows && wanted(row, j)) {
+                    *reinterpret_cast<Chunk<T>*>(target) = value(row, j, its[s]);
+                }
+                row += step;
+                target += step * to_stride;
+            }
+        }
+    }
+}
+
+/// Loads a matrix, or its lower triangle with anything above; the block must wait before it uses it.
+/// Calls seen(entry).
 template <class T, class Seen>
 __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
                                             const BlockMatrix<const T>& from,
                                             const PanelMatrix<T>& to, Seen seen) {
-    constexpr int chunk = chunk_entries<T>;
-    if (chunk > 1 && has_chunks(columns, from)) {
-        copy_entries(
-            rows, columns / chunk, false, [&](int i, int j) { return !lower || j * chunk <= i; },
-            [&](int i, int j) { return *reinterpret_cast<const Chunk<T>*>(&from(i, j * chunk)); },
-            [&](int i, int j, const Chunk<T>& value) {
-                APERTURE_UNROLL
-                for (int e = 0; e < chunk; ++e) seen(value.entry[e]);
-                *reinterpret_cast<Chunk<T>*>(&to(i, j * chunk)) = value;
-            });
+    const auto wanted = [&](int i, int j) { return !lower || j <= i; };
+    if (chunk_entries<T> > 1 && has_chunks(columns, from)) {
+        copy_chunks(rows, columns, from.data, from.row_stride, to.data, to.stride, wanted,
+                    [&](int, int, const Chunk<T>& its) {
+                        APERTURE_UNROLL
+                        for (int e = 0; e < chunk_entries<T>; ++e) seen(its.entry[e]);
+                        return its;
+                    });
         return;
     }
     copy_entries(
-        rows, columns, from.row_stride == 1, [&](int i, int j) { return !lower || j <= i; },
-        [&](int i, int j) { return from(i, j); },
+        rows, columns, from.row_stride == 1, wanted, [&](int i, int j) { return from(i, j); },
         [&](int i, int j, T value) {
+            if (!wanted(i, j)) return;
             seen(value);
             to(i, j) = value;
         });
@@ -233,21 +276,16 @@ __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
 template <class T, class Value>
 __device__ __forceinline__ void store_matrix(int rows, int columns, const PanelMatrix<T>& from,
                                              const BlockMatrix<T>& to, Value value) {
-    constexpr int chunk = chunk_entries<T>;
     const auto all = [](int, int) { return true; };
-    if (chunk > 1 && has_chunks(columns, to)) {
-        copy_entries(
-            rows, columns / chunk, false, all,
-            [&](int i, int j) {
-                Chunk<T> its = *reinterpret_cast<const Chunk<T>*>(&from(i, j * chunk));
-                APERTURE_UNROLL
-                for (int e = 0; e < chunk; ++e)
-                    its.entry[e] = value(i, j * chunk + e, its.entry[e]);
-                return its;
-            },
-            [&](int i, int j, const Chunk<T>& its) {
-                *reinterpret_cast<Chunk<T>*>(&to(i, j * chunk)) = its;
-            });
+    if (chunk_entries<T> > 1 && has_chunks(columns, to)) {
+        copy_chunks(rows, columns, from.data, from.stride, to.data, to.row_stride, all,
+                    [&](int i, int j, Chunk<T> its) {
+                        APERTURE_UNROLL
+                        for (int e = 0; e < chunk_entries<T>; ++e) {
+                            its.entry[e] = value(i, j + e, its.entry[e]);
+                        }
+                        return its;
+                    });
         return;
     }
     copy_entries(

@@ -2,20 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where the kernels that give a block a problem keep its matrix.
+// Where the kernels that give a block a problem keep its matrix, and with how many threads and registers
+// they work.
 
-#include "libdense/gpu/warp_panel.cuh"
+#include "libdense/gpu/block_matrix.cuh"
 
 namespace aperture::dense {
 
+/// Rows of a panel in a lane, of those that kernels are compiled for.
+APERTURE_HD constexpr int block_slots(int rows) { return rows <= 64 ? 2 : rows <= 128 ? 4 : 8; }
+/// Largest number of threads, and blocks of so many on a multiprocessor that registers suffice for,
+/// with `slots` rows of a panel in a lane.
 inline constexpr int block_solver_threads = 256;
-/// Blocks of so many threads on a multiprocessor that registers suffice for, with `slots` rows of a
-/// panel in a lane.
-template <class T>
-APERTURE_HD constexpr int block_solver_blocks(int slots) {
-    const int registers = slots * panel_width<T> * static_cast<int>(sizeof(T)) / 4;
-    return sizeof(T) == 16 ? 1 : registers <= 16 ? 3 : registers <= 32 ? 2 : 1;
+APERTURE_HD constexpr int block_solver_threads_of(int slots) {
+    const int threads = 32 * slots;
+    return threads < block_solver_threads ? threads : block_solver_threads;
 }
+APERTURE_HD constexpr int block_solver_blocks(int slots, bool few_registers) {
+    const int blocks = (few_registers ? 384 : 256) / block_solver_threads_of(slots);
+    return blocks > 1 ? blocks : 1;
+}
+/// Calls visit(panel) with the panel at column `first` of m x n, in as few registers as its rows
+/// need.
+template <template <class, int> class Panel, class T, int slots, class Visit>
+__device__ __forceinline__ void visit_panel(int first, int m, int n, Visit visit) {
+    if constexpr (slots > 1) {
+        if (m - first <= slots / 2 * core::warp_size) {
+            visit_panel<Panel, T, slots / 2>(first, m, n, visit);
+            return;
+        }
+    }
+    visit(Panel<T, slots>(first, n, m));
+}
+
 /// Registers of a lane for a vector of max_order, and of max_rows, entries.
 inline constexpr int order_slots = 4;
 inline constexpr int row_slots = 8;

@@ -2,40 +2,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "libdense/gpu/block_jordan.cuh"
+#include "libdense/gpu/block_left_looking.cuh"
 #include "libdense/gpu/block_lu.cuh"
-#include "libdense/gpu/block_panels.cuh"
-#include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
 
 namespace aperture::dense {
 
-/// Bytes of shared memory before the matrix: the exchanged rows [n] and info, the order of rows
-/// [n], and for Gauss-Jordan elimination a JordanPanel and its rows [panel_width][n].
+/// Bytes of shared memory before the matrix: RowExchanges, and for Gauss-Jordan elimination a
+/// JordanPanel and its rows [panel_width][n].
 template <class T>
 APERTURE_HD constexpr int elimination_bytes(bool jordan, int n) {
     constexpr int size = static_cast<int>(sizeof(T));
     const int panel =
         panel_width<T> * (2 * n * size + static_cast<int>(sizeof(PivotReciprocal<T>)));
-    return index_bytes(2 * n + 1) + (jordan ? (panel + 15) / 16 * 16 : 0);
+    return index_bytes(RowExchanges<T>::words(n)) + (jordan ? (panel + 15) / 16 * 16 : 0);
 }
 
 /// Eliminates a general matrix of order up to 32 slots, by LU or by Gauss-Jordan elimination, and
 /// computes what the operands ask for; an inverse by the latter.
 ///
-/// Block: one problem after another, its factors in shared or scratch memory (block_panels.cuh).
+/// Block: one problem after another, its factors in shared or scratch memory (block_left_looking.cuh, block_jordan.cuh).
 /// Warp: one right-hand side at a time, in registers. Grid: any number of blocks on x. Shared:
 /// elimination_bytes and, if the matrix is there, [n][panel_row_stride] of T. Bytes per problem:
 /// sizeof(T) times the entries of the operands. Flops per problem (times 4 if complex): 2/3 n^3
 /// (Gauss-Jordan n^3, inverse 2 n^3) and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place, bool jordan>
-__global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
+__global__ void __launch_bounds__(block_solver_threads_of(slots),
+                                  block_solver_blocks(slots, sizeof(T) == 4 && !jordan))
     lu_in_block(LuArguments<T> p, T* scratch) {
     const auto n = static_cast<int>(p.a.extent[1]);
     const bool invert = jordan && !p.inverse.empty();
-    int* rows = core::shared<int>();
-    int* order = rows + n + 1;
+    const RowExchanges<T> exchanges(core::shared<int>(), n);
+    const int* const rows = exchanges.rows;
+    const int* const order = exchanges.order;
     unsigned char* const behind = core::shared<unsigned char>();
-    T* factors = reinterpret_cast<T*>(behind + index_bytes(2 * n + 1));
+    T* factors = reinterpret_cast<T*>(behind + index_bytes(RowExchanges<T>::words(n)));
     T* tile = reinterpret_cast<T*>(behind + elimination_bytes<T>(jordan, n));
     const PanelMatrix<T> a = block_matrix<place>(tile, scratch, n, n);
     const int warps = core::block_threads() / core::warp_size;
@@ -49,12 +51,13 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
             const JordanPanel<T> panel{
                 n, factors, reinterpret_cast<PivotReciprocal<T>*>(pivot_rows + panel_width<T> * n)};
             if (invert) {
-                eliminate_in_block<slots, true>(a, panel, rows, order, pivot_rows);
+                eliminate_in_block<slots, true>(a, panel, exchanges, pivot_rows);
             } else {
-                eliminate_in_block<slots, false>(a, panel, rows, order, pivot_rows);
+                eliminate_in_block<slots, false>(a, panel, exchanges, pivot_rows);
             }
         } else {
-            factor_lu_in_block<slots>(p.elimination == GeneralElimination::pivoted_lu, n, a, rows);
+            factor_lu_in_block<slots>(p.elimination == GeneralElimination::pivoted_lu, n, a,
+                                      exchanges);
         }
         __syncthreads();
         const int info = rows[n];
@@ -80,11 +83,12 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
         }
         for (index_t r = core::warp_rank(); r < p.x.extent[1]; r += warps) {
             WarpVector<T, slots> x;
-            x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, i); });
+            x.for_each(0, n, [&](int i, T& entry) { entry = p.x(problem, r, order[i]); });
             if constexpr (jordan) {
-                solve_eliminated_in_warp(n, a, x);
+                substitute<Cleared::below_and_above, false>(n, a, x);
             } else {
-                solve_lu_in_warp(n, a, rows, x);
+                substitute<Cleared::below, true>(n, a, x);
+                substitute_upper(n, a, x);
             }
             x.for_each(0, n, [&](int i, T& entry) {
                 p.x(problem, r, i) = info == 0 ? entry : T(RealOf<T>(0));
@@ -151,7 +155,7 @@ inline constexpr int cholesky_bytes = 32;
 /// of T. Bytes per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per
 /// problem (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
-__global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
+__global__ void __launch_bounds__(block_solver_threads_of(slots), block_solver_blocks(slots, sizeof(T) == 4))
     cholesky_in_block(CholeskyArguments<T> p, T* scratch) {
     const T zero = T(RealOf<T>(0));
     const auto n = static_cast<int>(p.a.extent[1]);

@@ -2,17 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libdense/gpu/block_panels.cuh"
-#include "libdense/gpu/block_workspace.cuh"
+#include "libdense/gpu/block_reflectors.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
+#include "libdense/gpu/warp_vector.cuh"
 
 namespace aperture::dense {
 
-/// Bytes of shared memory before the matrix: tau [n] and the products of a panel's reflectors of T,
-/// and a number of each warp.
+/// Bytes of shared memory before the matrix: the products of a panel's reflectors, its part of R, one
+/// of its columns and tau [n] of T, and a number of each warp.
 template <class T>
-APERTURE_HD constexpr int qr_vector_bytes(int n) {
-    const int bytes = (n + panel_width<T> * panel_width<T>)*static_cast<int>(sizeof(T));
+APERTURE_HD constexpr int qr_vector_bytes(int m, int n) {
+    const int panel =
+        2 * panel_width<T> * panel_width<T> + reflector_column_entries<T>(block_slots(m));
+    const int bytes = (panel + n) * static_cast<int>(sizeof(T));
     return (bytes + 15) / 16 * 16 + block_solver_threads / 32 * 8;
 }
 
@@ -24,7 +26,7 @@ APERTURE_HD constexpr int qr_vector_bytes(int n) {
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2 m n^2 - 2/3 n^3, and 4 m n - 2 n^2 + n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
-__global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(slots))
+__global__ void __launch_bounds__(block_solver_threads_of(slots), block_solver_blocks(slots, sizeof(T) * slots <= 16))
     qr_in_block(QrArguments<T> p, T* scratch) {
     using R = RealOf<T>;
     const auto m = static_cast<int>(p.a.extent[1]);
@@ -32,9 +34,11 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
     const int thread = core::thread_rank();
     const int threads = core::block_threads();
     const int warps = threads / core::warp_size;
-    T* tau = core::shared<T>();
-    T* gram = tau + n;
-    unsigned char* const behind = core::shared<unsigned char>() + qr_vector_bytes<T>(n);
+    T* gram = core::shared<T>();
+    T* triangle = gram + panel_width<T> * panel_width<T>;
+    T* column = triangle + panel_width<T> * panel_width<T>;
+    T* tau = column + reflector_column_entries<T>(block_slots(m));
+    unsigned char* const behind = core::shared<unsigned char>() + qr_vector_bytes<T>(m, n);
     R* sums = reinterpret_cast<R*>(behind - block_solver_threads / 32 * 8);
     T* tile = reinterpret_cast<T*>(behind);
     const PanelMatrix<T> qr = block_matrix<place>(tile, scratch, m, n);
@@ -51,7 +55,7 @@ __global__ void __launch_bounds__(block_solver_threads, block_solver_blocks<T>(s
             for_each_entry_of(0, m, 0, n, [&](int i, int j) { qr(i, j) = qr(i, j) * scale; });
             __syncthreads();
         }
-        factor_qr_in_block<slots>(m, n, qr, tau, gram);
+        factor_qr_in_block<slots>(m, n, qr, tau, gram, triangle, column);
         __syncthreads();
         if (!p.info.empty()) {
             int info = 0;

@@ -6,8 +6,9 @@
 // barriers: the panels of blocked factorisations. Source: Golub & Van Loan 2013, sections 3.2.11
 // and 4.2.6.
 
+#include <bit>
+
 #include "libdense/gpu/block_matrix.cuh"
-#include "libdense/gpu/reflector.cuh"
 
 namespace aperture::dense {
 
@@ -18,6 +19,7 @@ template <class T, int slots>
 struct WarpPanel {
     static constexpr int most = panel_width<T>;
     T entry[slots][most];
+    int position[slots];  ///< offset to which exchanges have brought the row; negative if none
     int first;
     int width;
     int rows;
@@ -25,7 +27,10 @@ struct WarpPanel {
     __device__ __forceinline__ WarpPanel(int first_column, int columns, int all_rows)
         : first(first_column),
           width(columns - first_column < most ? columns - first_column : most),
-          rows(all_rows) {}
+          rows(all_rows) {
+        APERTURE_UNROLL
+        for (int s = 0; s < slots; ++s) position[s] = exists(s) ? offset(s) : -1;
+    }
 
     /// Of a row from `first` on.
     __device__ __forceinline__ static int offset(int slot) {
@@ -59,89 +64,80 @@ struct WarpPanel {
     }
     template <bool wrap>
     __device__ __forceinline__ void store(const PanelMatrix<T>& a) const {
-        for_each_row<wrap>([&](int row, int s) { a.store_row(entry[s], row, first); });
+        for_each_row<wrap>([&](int row, int s) {
+            a.store_row(entry[s], exists(s) ? first + position[s] : row, first);
+        });
     }
 
-    /// Exchanges rows first + upper, with upper < 32, and first + lower.
-    __device__ __forceinline__ void exchange_rows(int upper, int lower) {
+    /// Brings the pivot of `step`, the largest entry of its column from row `step` on, to that row,
+    /// without moving it: of several the first, and row `step` if its entry is NaN. Returns the
+    /// row where it was; lane 0 records it in `recorded`.
+    __device__ __forceinline__ int exchange_pivot(int step, int* recorded) {
+        using Bits = typename core::Conditional<sizeof(RealOf<T>) == 4, unsigned,
+                                                unsigned long long>::Type;
+        Bits bits[slots];
+        Bits largest = 0;
+        APERTURE_UNROLL
+        for (int s = 0; s < slots; ++s) {
+            const RealOf<T> size = magnitude(entry[s][step]);
+            const bool wanted = position[s] == step || (position[s] > step && size == size);
+            bits[s] = wanted ? std::bit_cast<Bits>(size) : 0;
+            largest = core::Maximum()(largest, bits[s]);
+        }
+        largest = core::warp_maximum(largest);
+        unsigned first_of_them = ~0u;
+        APERTURE_UNROLL
+        for (int s = 0; s < slots; ++s) {
+            const bool wanted = bits[s] == largest && position[s] >= step;
+            first_of_them = core::Minimum()(first_of_them,
+                                            wanted ? static_cast<unsigned>(position[s]) : ~0u);
+        }
+        const auto row = static_cast<int>(core::warp_minimum(first_of_them));
+        APERTURE_UNROLL
+        for (int s = 0; s < slots; ++s) {
+            const int its = position[s];
+            position[s] = its == row ? step : its == step ? row : its;
+        }
+        if (core::lane_rank() == 0) recorded[first + step] = first + row;
+        return row;
+    }
+    /// Entries of the row in position `step`, in all lanes; with `moved` it may be in any.
+    template <bool moved>
+    __device__ __forceinline__ void load_row_at(int step, T (&row)[most]) const {
+        int owner = step;
+        if (moved) {
+            bool here = position[0] == step;
+            APERTURE_UNROLL
+            for (int s = 1; s < slots; ++s) here = here || position[s] == step;
+            owner = __ffs(static_cast<int>(__ballot_sync(core::full_warp, here))) - 1;
+        }
         APERTURE_UNROLL
         for (int c = 0; c < most; ++c) {
             T mine = entry[0][c];
             APERTURE_UNROLL
             for (int s = 1; s < slots; ++s) {
-                if (lower / core::warp_size == s) mine = entry[s][c];
+                mine = moved && position[s] == step ? entry[s][c] : mine;
             }
-            const T from_lower = core::broadcast(mine, lower % core::warp_size);
-            const T from_upper = core::broadcast(entry[0][c], upper);
-            APERTURE_UNROLL
-            for (int s = 0; s < slots; ++s) {
-                if (offset(s) == lower) entry[s][c] = from_upper;
-            }
-            if (offset(0) == upper) entry[0][c] = from_lower;
+            row[c] = core::broadcast(mine, owner);
         }
-    }
-
-    /// The offset of the row from `step` on with the largest entry of column `step`: the first of
-    /// several, `step` if none is larger than an entry that is NaN.
-    __device__ __forceinline__ int find_pivot(int step) const {
-        using R = RealOf<T>;
-        R largest = R(0);
-        APERTURE_UNROLL
-        for (int c = 0; c < most; ++c) {
-            if (c == step) largest = core::broadcast(magnitude(entry[0][c]), step);
-        }
-        int pivot = step;
-        APERTURE_UNROLL
-        for (int s = 0; s < slots; ++s) {
-            R here = R(0);
-            APERTURE_UNROLL
-            for (int c = 0; c < most; ++c) {
-                if (c == step) here = magnitude(entry[s][c]);
-            }
-            if (exists(s) && offset(s) > step && here > largest) {
-                largest = here;
-                pivot = offset(s);
-            }
-        }
-        APERTURE_UNROLL
-        for (int distance = core::warp_size / 2; distance > 0; distance /= 2) {
-            const R its_largest = core::exchange_xor(largest, distance);
-            const int its_pivot = core::exchange_xor(pivot, distance);
-            if (its_largest > largest || (its_largest == largest && its_pivot < pivot)) {
-                largest = its_largest;
-                pivot = its_pivot;
-            }
-        }
-        return pivot;
-    }
-    /// Brings the pivot of `step` to its row if `exchange`, and returns the offset where it was;
-    /// lane 0 records its row in `recorded`.
-    __device__ __forceinline__ int exchange_pivot(int step, bool exchange, int* recorded) {
-        const int pivot = exchange ? find_pivot(step) : step;
-        if (core::lane_rank() == 0) recorded[first + step] = first + pivot;
-        if (pivot != step) exchange_rows(step, pivot);
-        return pivot;
     }
 };
 
-/// Eliminates below the panel's pivots: factors of L replace what they clear. Lane 0 records the
-/// exchanged rows in `rows`.
-template <class T, int slots>
-__device__ __forceinline__ void factor_lu_panel(WarpPanel<T, slots>& panel, bool exchange,
-                                                int* rows, int& info) {
+/// Eliminates below the panel's pivots: factors of L replace what they clear. Rows keep their lanes.
+template <bool exchange, class T, int slots>
+__device__ __forceinline__ void factor_lu_panel(WarpPanel<T, slots>& panel, int* rows, int& info) {
     constexpr int most = panel_width<T>;
     APERTURE_UNROLL
     for (int step = 0; step < most; ++step) {
         if (step >= panel.width) break;
-        panel.exchange_pivot(step, exchange, rows);
+        if (exchange) panel.exchange_pivot(step, rows);
         T of_pivot[most];
-        APERTURE_UNROLL
-        for (int c = step; c < most; ++c) of_pivot[c] = core::broadcast(panel.entry[0][c], step);
+        panel.template load_row_at<exchange>(step, of_pivot);
         const PivotReciprocal<T> reciprocal =
             accept_general_pivot(of_pivot[step], panel.first + step, info);
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) {
-            if (s == 0 && panel.offset(s) <= step) continue;
+            if (panel.position[s] <= step) continue;
             panel.entry[s][step] = reciprocal.times(panel.entry[s][step]);
             APERTURE_UNROLL
             for (int c = step + 1; c < most; ++c) {
@@ -162,10 +158,23 @@ struct JordanPanel {
     __device__ __forceinline__ T& factor(int row, int step) const {
         return factors[step * n + row];
     }
+    /// Brings the factors to where the panel's rows are.
+    template <int slots>
+    __device__ __forceinline__ void exchange(const WarpPanel<T, slots>& panel) const {
+        APERTURE_NO_UNROLL
+        for (int k = 0; k < panel.width; ++k) {
+            T its[slots];
+            panel.template for_each_row<false>([&](int row, int s) { its[s] = factor(row, k); });
+            __syncwarp();
+            panel.template for_each_row<false>(
+                [&](int, int s) { factor(panel.first + panel.position[s], k) = its[s]; });
+        }
+    }
 };
 
 /// Gauss-Jordan elimination of the panel. Its columns keep the pivots and the factors of
-/// `applied`; with `invert` rows are exchanged and they become those of the inverse.
+/// `applied`; with `invert` rows are exchanged, but not their factors, and they become those of the
+/// inverse.
 template <bool invert, class T, int slots>
 __device__ __forceinline__ void eliminate_panel(WarpPanel<T, slots>& panel,
                                                 const JordanPanel<T>& applied, int* rows,
@@ -176,31 +185,21 @@ __device__ __forceinline__ void eliminate_panel(WarpPanel<T, slots>& panel,
     APERTURE_UNROLL
     for (int step = 0; step < most; ++step) {
         if (step >= panel.width) break;
-        const int from = panel.exchange_pivot(step, invert, rows);
-        if (from != step) {
-            __syncwarp();
-            const int k = core::lane_rank();
-            if (k < step) {
-                const T upper = applied.factor(panel.first + step, k);
-                applied.factor(panel.first + step, k) = applied.factor(panel.first + from, k);
-                applied.factor(panel.first + from, k) = upper;
-            }
-            __syncwarp();
-        }
-        const T pivot = core::broadcast(panel.entry[0][step], step);
-        const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot, panel.first + step, info);
+        if (invert) panel.exchange_pivot(step, rows);
+        T of_pivot[most];
+        panel.template load_row_at<invert>(step, of_pivot);
+        const PivotReciprocal<T> reciprocal =
+            accept_general_pivot(of_pivot[step], panel.first + step, info);
         if (core::lane_rank() == 0) applied.reciprocals[step] = reciprocal;
         panel.template for_each_row<true>(
             [&](int row, int s) { applied.factor(row, step) = panel.entry[s][step]; });
-        T of_pivot[most];
         APERTURE_UNROLL
         for (int c = 0; c < most; ++c) {
-            of_pivot[c] =
-                reciprocal.times(c == step ? one : core::broadcast(panel.entry[0][c], step));
+            of_pivot[c] = reciprocal.times(c == step ? one : of_pivot[c]);
         }
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) {
-            const bool is_pivot = s == 0 && panel.offset(s) == step;
+            const bool is_pivot = panel.position[s] == step;
             const T factor = panel.entry[s][step];
             if (invert) panel.entry[s][step] = zero;
             APERTURE_UNROLL
@@ -214,23 +213,24 @@ __device__ __forceinline__ void eliminate_panel(WarpPanel<T, slots>& panel,
 }
 
 /// The panel of A = G G^H, of its lower triangle. A pivot that is not positive and finite
-/// becomes 1.
+/// becomes 1. A lane adds at most one to its `pivots`.
 template <class T, int slots>
 __device__ __forceinline__ void factor_cholesky_panel(WarpPanel<T, slots>& panel,
                                                       Pivots<RealOf<T>>& pivots) {
     using R = RealOf<T>;
     constexpr int most = panel_width<T>;
+    R own_pivot = R(1);
     APERTURE_UNROLL
     for (int step = 0; step < most; ++step) {
         if (step >= panel.width) break;
         R pivot = core::real_part(core::broadcast(panel.entry[0][step], step));
-        pivots.add(panel.first + step, pivot);
+        const bool diagonal = panel.offset(0) == step;
+        own_pivot = diagonal ? pivot : own_pivot;
         if (!(pivot > R(0)) || pivot > largest_finite<R>) pivot = R(1);
-        const R root = sqrt(pivot);
-        const R scale = R(1) / root;
+        const R scale = reciprocal_root(pivot);
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) panel.entry[s][step] = panel.entry[s][step] * scale;
-        if (panel.offset(0) == step) panel.entry[0][step] = T(root);
+        panel.entry[0][step] = diagonal ? T(pivot * scale) : panel.entry[0][step];
         APERTURE_UNROLL
         for (int c = step + 1; c < most; ++c) {
             const T factor = core::conj(core::broadcast(panel.entry[0][step], c));
@@ -241,70 +241,15 @@ __device__ __forceinline__ void factor_cholesky_panel(WarpPanel<T, slots>& panel
             }
         }
     }
+    if (panel.offset(0) < panel.width) pivots.add(panel.first + panel.offset(0), own_pivot);
 }
 
-/// The panel of A = Q R. Lane 0 stores the factors `tau` [rows of R] and the products `gram`[c,
-/// step], c < step, of reflectors, v_c^H v_step.
-template <class T, int slots>
-__device__ __forceinline__ void factor_qr_panel(WarpPanel<T, slots>& panel, T* tau, T* gram) {
-    using R = RealOf<T>;
-    constexpr int most = panel_width<T>;
-    APERTURE_UNROLL
-    for (int step = 0; step < most; ++step) {
-        if (step >= panel.width) break;
-        // Products of the column's part below the diagonal: with itself, with reflectors before
-        // and columns behind.
-        R below = R(0);
-        T product[most];
-        APERTURE_UNROLL
-        for (int c = 0; c < most; ++c) product[c] = T(R(0));
-        APERTURE_UNROLL
-        for (int s = 0; s < slots; ++s) {
-            if (s == 0 && panel.offset(s) <= step) continue;
-            const T entry = panel.entry[s][step];
-            below = core::add_norm(below, entry);
-            APERTURE_UNROLL
-            for (int c = 0; c < most; ++c) {
-                if (c == step) continue;
-                product[c] = c < step
-                                 ? core::multiply_add_conj(product[c], entry, panel.entry[s][c])
-                                 : core::multiply_add_conj(product[c], panel.entry[s][c], entry);
-            }
-        }
-        below = core::warp_reduce(below);
-        APERTURE_UNROLL
-        for (int c = 0; c < most; ++c) {
-            if (c != step) product[c] = core::warp_reduce(product[c]);
-        }
-        const Reflector<T> reflector =
-            make_reflector(core::broadcast(panel.entry[0][step], step), below);
-        T share[most];
-        APERTURE_UNROLL
-        for (int c = 0; c < most; ++c) {
-            share[c] = T(R(0));
-            if (c == step) continue;
-            const T on_diagonal = core::broadcast(panel.entry[0][c], step);
-            if (c < step) {
-                const T whole = core::conj(on_diagonal) + product[c] * reflector.factor;
-                if (core::lane_rank() == 0) gram[c * most + step] = whole;
-            } else {
-                share[c] = core::conj(reflector.tau) *
-                           (on_diagonal + product[c] * core::conj(reflector.factor));
-            }
-        }
-        APERTURE_UNROLL
-        for (int s = 0; s < slots; ++s) {
-            if (s == 0 && panel.offset(s) < step) continue;
-            const bool diagonal = s == 0 && panel.offset(s) == step;
-            const T v = diagonal ? T(R(1)) : panel.entry[s][step] * reflector.factor;
-            panel.entry[s][step] = diagonal ? T(reflector.beta) : v;
-            APERTURE_UNROLL
-            for (int c = step + 1; c < most; ++c) {
-                panel.entry[s][c] = core::multiply_add(panel.entry[s][c], -share[c], v);
-            }
-        }
-        if (core::lane_rank() == 0) tau[panel.first + step] = reflector.tau;
-    }
+/// Those of all lanes.
+template <class R>
+__device__ __forceinline__ Pivots<R> pivots_of_warp(const Pivots<R>& own) {
+    return {static_cast<int>(core::warp_minimum(static_cast<unsigned>(own.info) - 1u) + 1u),
+            core::warp_reduce(own.smallest, core::Minimum()),
+            core::warp_reduce(own.largest, core::Maximum())};
 }
 
 }  // namespace aperture::dense

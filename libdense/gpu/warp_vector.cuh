@@ -31,18 +31,6 @@ struct WarpVector {
         }
         return core::broadcast(mine, i % core::warp_size);
     }
-    /// Entry i becomes of(its slot, the entry), which all lanes get.
-    template <class Of>
-    __device__ __forceinline__ T solve(int i, Of of) {
-        T mine = of(0, entry[0]);
-        APERTURE_UNROLL
-        for (int s = 1; s < slots; ++s) {
-            if (i / core::warp_size == s) mine = of(s, entry[s]);
-        }
-        const T solved = core::broadcast(mine, i % core::warp_size);
-        for_each(i, i + 1, [&](int, T& its) { its = solved; });
-        return solved;
-    }
 };
 
 /// Reciprocals of a matrix's diagonal.
@@ -60,37 +48,80 @@ struct DiagonalReciprocals {
     }
 };
 
-/// L x = b in place, with a lower triangular matrix, or one with ones on its diagonal.
-template <bool unit_diagonal, class T, int slots, class Matrix>
-__device__ __forceinline__ void substitute_lower(int n, const Matrix& l, WarpVector<T, slots>& x) {
-    const DiagonalReciprocals<T, slots> diagonal(unit_diagonal ? 0 : n, l);
-    APERTURE_UNROLL_BY(4)
-    for (int k = 0; k < n; ++k) {
-        const T solved = x.solve(k, [&](int s, T entry) {
-            return unit_diagonal ? entry : diagonal.entry[s].times(entry);
-        });
-        x.for_each(k + 1, n,
-                   [&](int i, T& entry) { entry = core::multiply_add(entry, -l(i, k), solved); });
+/// Entries (i, k), (i, k + 1), ... of a matrix of n columns.
+template <int count, class T, class Matrix>
+__device__ __forceinline__ void load_entries(T (&to)[count], int n, const Matrix& a, int i, int k) {
+    APERTURE_UNROLL
+    for (int e = 0; e < count; ++e) to[e] = k + e < n ? a(i, k + e) : T(RealOf<T>(0));
+}
+template <int count, class T>
+__device__ __forceinline__ void load_entries(T (&to)[count], int, const PanelMatrix<T>& a, int i,
+                                             int k) {
+    a.load_row(to, i, k);
+}
+
+/// The entries of x that a step of a substitution changes.
+enum class Cleared { below, above, below_and_above };
+
+/// A x = b in place, with a lower or upper triangular matrix, or one whose columns clear all others;
+/// with `unit_diagonal` one with ones on its diagonal.
+template <Cleared cleared, bool unit_diagonal, class T, int slots, class Matrix>
+__device__ __forceinline__ void substitute(int n, const Matrix& a, WarpVector<T, slots>& x) {
+    constexpr int at_once = 4;
+    constexpr bool forward = cleared != Cleared::above;
+    const int lane = core::lane_rank();
+    const DiagonalReciprocals<T, slots> diagonal(unit_diagonal ? 0 : n, a);
+    APERTURE_UNROLL
+    for (int turn = 0; turn < slots; ++turn) {
+        const int slot = forward ? turn : slots - 1 - turn;
+        const int first = slot * core::warp_size;
+        const int steps = n - first < core::warp_size ? n - first : core::warp_size;
+        APERTURE_NO_UNROLL
+        for (int done = 0; done < steps; done += at_once) {
+            const int step = forward ? done : (steps - 1 - done) / at_once * at_once;
+            T row[slots][at_once];
+            APERTURE_UNROLL
+            for (int s = 0; s < slots; ++s) {
+                if ((cleared == Cleared::below && s < slot) ||
+                    (cleared == Cleared::above && s > slot)) {
+                    continue;
+                }
+                const int i = s * core::warp_size + lane;
+                load_entries(row[s], n, a, i < n ? i : n - 1, first + step);
+            }
+            APERTURE_UNROLL
+            for (int turned = 0; turned < at_once; ++turned) {
+                const int e = forward ? turned : at_once - 1 - turned;
+                if (step + e >= steps) continue;
+                const T mine =
+                    unit_diagonal ? x.entry[slot] : diagonal.entry[slot].times(x.entry[slot]);
+                const T solved = core::broadcast(mine, step + e);
+                if (!unit_diagonal) x.entry[slot] = lane == step + e ? solved : x.entry[slot];
+                APERTURE_UNROLL
+                for (int s = 0; s < slots; ++s) {
+                    const bool below = s > slot || (s == slot && lane > step + e);
+                    const bool above = s < slot || (s == slot && lane < step + e);
+                    if ((cleared != Cleared::above && below) ||
+                        (cleared != Cleared::below && above)) {
+                        x.entry[s] = core::multiply_add(x.entry[s], -row[s][e], solved);
+                    }
+                }
+            }
+        }
     }
 }
 
 /// U x = b in place, with an upper triangular matrix.
 template <class T, int slots, class Matrix>
 __device__ __forceinline__ void substitute_upper(int n, const Matrix& u, WarpVector<T, slots>& x) {
-    const DiagonalReciprocals<T, slots> diagonal(n, u);
-    APERTURE_UNROLL_BY(4)
-    for (int k = n - 1; k >= 0; --k) {
-        const T solved = x.solve(k, [&](int s, T entry) { return diagonal.entry[s].times(entry); });
-        x.for_each(0, k,
-                   [&](int i, T& entry) { entry = core::multiply_add(entry, -u(i, k), solved); });
-    }
+    substitute<Cleared::above, false>(n, u, x);
 }
 
 /// G G^H x = b in place.
 template <class T, int slots, class Matrix>
 __device__ __forceinline__ void solve_cholesky_in_warp(int n, const Matrix& g,
                                                        WarpVector<T, slots>& x) {
-    substitute_lower<false>(n, g, x);
+    substitute<Cleared::below, false>(n, g, x);
     substitute_upper(
         n, [&](int i, int k) { return core::conj(g(k, i)); }, x);
 }
