@@ -6,13 +6,9 @@
 // rounds of disjoint pairs, rotations.
 
 #include "aperture/dense/batch_spectral.hpp"
-#include "libdense/gpu/block_matrix.cuh"
+#include "libdense/gpu/spectral_steps.cuh"
 
 namespace aperture::dense {
-
-/// Unit roundoff.
-template <class R>
-inline constexpr R roundoff = R(1) / R(1ull << (sizeof(R) == sizeof(float) ? 24 : 53));
 
 inline constexpr int most_jacobi_threads = 512;
 
@@ -195,47 +191,19 @@ struct JacobiPair {
     }
 };
 
-/// The larger part of an entry; infinity if it is not finite.
+/// The scale of a team's problem. `largest`: of the thread's own entries. All of the team must
+/// call.
 template <class T>
-__device__ __forceinline__ RealOf<T> size_or_infinity(T entry) {
-    using R = RealOf<T>;
-    R size = magnitude(core::real_part(entry));
-    if constexpr (core::is_complex<T>) {
-        const R other = magnitude(entry.im);
-        size = other <= size ? size : other;
+__device__ SpectralScale team_scale(const JacobiTeam& team, const JacobiMemory<T>& memory,
+                                    RealOf<T> largest) {
+    memory.sums[team.rank()].pp = largest;
+    team.sync();
+    APERTURE_NO_UNROLL
+    for (int lane = 0; lane < team.lanes(); ++lane) {
+        largest = core::Maximum()(largest, memory.sums[lane].pp);
     }
-    // Sums are NaN where either part is.
-    R sum = magnitude(core::real_part(entry)) * R(0);
-    if constexpr (core::is_complex<T>) sum += entry.im * R(0);
-    return sum == R(0) ? size : R(2) * largest_finite<R>;
+    return SpectralScale(largest);
 }
-
-/// A power of two, by its exponent, that brings entries near one; `failed` where some are not
-/// finite.
-struct JacobiScale {
-    bool failed;
-    int exponent;
-
-    /// `largest`: of the thread's own entries. All of the team must call.
-    template <class T>
-    __device__ JacobiScale(const JacobiTeam& team, const JacobiMemory<T>& memory,
-                           RealOf<T> largest) {
-        using R = RealOf<T>;
-        memory.sums[team.rank()].pp = largest;
-        team.sync();
-        largest = smallest_normal<R>;
-        APERTURE_NO_UNROLL
-        for (int lane = 0; lane < team.lanes(); ++lane) {
-            largest = core::Maximum()(largest, memory.sums[lane].pp);
-        }
-        failed = !(largest <= largest_finite<R>);
-        exponent = failed ? 0 : ilogb(largest);
-    }
-    template <class T>
-    __device__ __forceinline__ T scaled(T entry) const {
-        return failed ? T(RealOf<T>(0)) : entry * ldexp(RealOf<T>(1), -exponent);
-    }
-};
 
 /// Calls step(round), which returns whether this thread, one of the first `pairs`, has found a
 /// rotation, in sweeps. Returns whether most_sweeps do not suffice.

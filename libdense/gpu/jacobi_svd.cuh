@@ -6,7 +6,7 @@
 
 namespace aperture::dense {
 
-/// Operands of `svd_by_jacobi`.
+/// Operands of `gram_of_columns` and `svd_by_jacobi`.
 template <class T>
 struct SvdArguments {
     KernelView<const T, 3> a;
@@ -14,9 +14,55 @@ struct SvdArguments {
     KernelView<RealOf<T>, 2> values;
     KernelView<T, 3> v;
     KernelView<int, 1> info;
+    KernelView<T, 3> basis;  ///< A^H A or its eigenvectors, in u or v; may be empty
 };
 
 namespace detail {
+
+/// Loads A scaled to one, and zeros beside it.
+template <class T>
+__device__ __forceinline__ SpectralScale load_scaled(const JacobiTeam& team,
+                                                     const JacobiShape& shape,
+                                                     const JacobiMemory<T>& memory,
+                                                     const KernelView<const T, 3>& batch,
+                                                     index_t problem, bool exists) {
+    using R = RealOf<T>;
+    const int row = shape.row_stride();
+    T* const a = memory.a;
+    R largest = R(0);
+    team.for_each_entry(shape.m, shape.players(), batch, [&](int i, int j) {
+        const T entry = exists && j < shape.n ? batch(problem, i, j) : T(R(0));
+        a[i * row + j] = entry;
+        largest = core::Maximum()(largest, size_or_infinity(entry));
+    });
+    const SpectralScale scale = team_scale(team, memory, largest);
+    team.for_each_entry(shape.m, shape.players(), batch,
+                        [&](int i, int j) { a[i * row + j] = scale.scaled(a[i * row + j]); });
+    team.sync();
+    return scale;
+}
+
+/// A := A V, some rows at a time.
+template <class T>
+__device__ __forceinline__ void change_basis(const JacobiTeam& team, const JacobiShape& shape, T* a,
+                                             const T* v) {
+    const int row = shape.row_stride();
+    const int rows = team.lanes() / shape.players();
+    const int j = team.rank() % shape.players();
+    APERTURE_NO_UNROLL
+    for (int first = 0; first < shape.m; first += rows) {
+        const int i = first + team.rank() / shape.players();
+        const bool own = team.rank() < rows * shape.players() && i < shape.m;
+        T sum = T(RealOf<T>(0));
+        APERTURE_NO_UNROLL
+        for (int k = 0; k < (own ? shape.n : 0); ++k) {
+            sum = core::multiply_add(sum, a[i * row + k], v[k * row + j]);
+        }
+        team.sync();
+        if (own) a[i * row + j] = sum;
+    }
+    team.sync();
+}
 
 /// Below this, relative to the largest entry, a column is as good as zero.
 template <class R>
@@ -143,8 +189,39 @@ __device__ __forceinline__ void complete_columns(const JacobiTeam& team, int m, 
 
 }  // namespace detail
 
+/// A^H A of matrices scaled to one, its lower triangle, in `basis`.
+///
+/// Team: a problem. Thread: some entries. Grid and shared memory as for svd_by_jacobi.
+template <class T>
+__global__ void __launch_bounds__(most_jacobi_threads, 1)
+    gram_of_columns(SvdArguments<T> p, JacobiPlace<T> place) {
+    const JacobiShape shape = place.shape;
+    const int row = shape.row_stride();
+    const JacobiTeam team(shape);
+    const JacobiMemory<T> memory = place.memory(team);
+    const T* const a = memory.a;
+    const index_t teams = core::block_threads() / team.lanes();
+    APERTURE_NO_UNROLL
+    for (index_t first = blockIdx.x * teams; first < p.a.extent[0]; first += gridDim.x * teams) {
+        const index_t problem = first + team.number();
+        const bool exists = problem < p.a.extent[0];
+        team.sync();
+        detail::load_scaled(team, shape, memory, p.a, problem, exists);
+        team.for_each_entry(shape.n, shape.n, p.basis, [&](int i, int j) {
+            if (!exists || j > i) return;
+            T sum = T(RealOf<T>(0));
+            APERTURE_UNROLL_BY(4)
+            for (int r = 0; r < shape.m; ++r) {
+                sum = core::multiply_add_conj(sum, a[r * row + j], a[r * row + i]);
+            }
+            p.basis(problem, i, j) = sum;
+        });
+    }
+}
+
 /// Singular values and vectors by one-sided Jacobi rotations (Hestenes 1958) of the disjoint pairs
-/// of a round at once.
+/// of a round at once, of A V with the eigenvectors of A^H A in `basis`, whose columns are nearly
+/// orthogonal, or of A.
 ///
 /// Team: a problem. Thread: some rows of A and V of one pair of columns. Three barriers a round.
 /// Grid: any number of blocks on x. Shared, for each team: JacobiPlace::shared_bytes. Bytes per
@@ -167,18 +244,14 @@ __global__ void __launch_bounds__(most_jacobi_threads, 1)
         const index_t problem = first + team.number();
         const bool exists = problem < p.a.extent[0];
         team.sync();
-        R largest = R(0);
-        team.for_each_entry(m, shape.players(), p.a, [&](int i, int j) {
-            const T entry = exists && j < n ? p.a(problem, i, j) : T(R(0));
-            a[i * row + j] = entry;
-            largest = core::Maximum()(largest, size_or_infinity(entry));
+        const SpectralScale scale = detail::load_scaled(team, shape, memory, p.a, problem, exists);
+        const bool has_basis = !p.basis.empty() && exists && p.info(problem) == 0;
+        team.for_each_entry(n, shape.players(), p.v, [&](int i, int j) {
+            v[i * row + j] =
+                has_basis ? j < n ? p.basis(problem, i, j) : T(R(0)) : T(R(i == j ? 1 : 0));
         });
-        team.for_each_entry(n, shape.players(), p.a,
-                            [&](int i, int j) { v[i * row + j] = T(R(i == j ? 1 : 0)); });
-        const JacobiScale scale(team, memory, largest);
-        team.for_each_entry(m, shape.players(), p.a,
-                            [&](int i, int j) { a[i * row + j] = scale.scaled(a[i * row + j]); });
         team.sync();
+        if (!p.basis.empty()) detail::change_basis(team, shape, a, v);
         const bool unfinished = jacobi_sweeps(team, shape, memory, [&](int round) {
             return detail::rotate_round(team, shape, round, memory);
         });

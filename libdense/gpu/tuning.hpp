@@ -140,6 +140,24 @@ inline constexpr ProductTile large_product_tile<float>{8, 8};
 template <>
 inline constexpr ProductTile large_product_tile<core::Complex<double>>{4, 4};
 
+/// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
+/// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142
+/// registers, 1.4 and 2.0 with 96 and 128, and reflectors loaded twice.
+template <class T>
+constexpr int tridiagonal_registers(int words) {
+    const bool is_largest = sizeof(T) == 16;
+    if (words <= 16) return is_largest ? 80 : 64;
+    if (words <= 32) return is_largest ? 112 : 96;
+    if (is_largest) return 248;
+    return words <= 64 && sizeof(core::RealOf<T>) == 4 ? 128 : 168;
+}
+
+/// Scratch memory for eigenvectors: the rotations of some ten thousand problems of order 64, whose
+/// values a thread finds for each, which takes as long for few as for many.
+inline constexpr long long eigen_scratch_bytes = 512ll << 20;
+/// Columns from which on singular vectors start from the eigenvectors of A^H A.
+inline constexpr int least_svd_order_with_basis = 9;
+
 /// Groups of 32 rows in a block of tall QR's trees. H100, fp32, 192 columns, percent of the bound
 /// with 5, 7, 11 and 15 groups (tall_qr_bench gpu/tree_of): 1,000 rows .17 .22 .19 .10, 10,000
 /// 1.3 1.5 1.2 .9, 50,000 3.8 4.7 3.7 3.4, 100,000 5.8 7.0 5.7 5.1, 500,000 9.3 11.2 11.7 8.1,

@@ -71,10 +71,27 @@ TEST(SimtSpectral, SameBitsInScratchMemory) {
     const HostBatch<T> a = some_matrices(40, 20);
     core::Simt large, small(core::LaneOrder::random, 5);
     large.device.shared_memory_per_block = 227 * 1024;
-    small.device.shared_memory_per_block = 8 * 1024;
+    small.device.shared_memory_per_block = 12 * 1024;
     // Blocks have several problems, one after another.
     small.device.multiprocessors = 2;
     EXPECT_TRUE(Decompositions(small, a).same_bits(Decompositions(large, a)));
+}
+
+TEST(SimtSpectral, SameBitsInPieces) {
+    const int n = 10;
+    const HostBatch<T> a = some_matrices(n, n);
+    core::Simt simt;
+    const Decompositions whole(simt, a);
+    HostBatch<T> vectors(9, n, n);
+    HostBatch<float> values(9, 1, n);
+    std::vector<int> info(9, -99);
+    using E = core::DeviceType<T>;
+    detail::eigen<E>(simt, core::kernel_view(a.view()),
+                     core::kernel_view(VectorBatch<float, core::Host>{values.view().data, {9, n}}),
+                     core::kernel_view(vectors.view()),
+                     core::kernel_view(core::View<int, 1, core::Host>(info.data(), {9})), 20'000);
+    EXPECT_TRUE(vectors.same_bits(whole.vectors) && values.same_bits(whole.values));
+    EXPECT_EQ(info, std::vector<int>(9, 0));
 }
 
 }  // namespace

@@ -177,6 +177,30 @@ TYPED_TEST_P(SpectralSuite, BatchesOfAnySize) {
     }
 }
 
+TYPED_TEST_P(SpectralSuite, VectorsReplaceMatrices) {
+    using Problems = typename TestFixture::Batch;
+    using RealProblems = typename TestFixture::Reals;
+    const int problems = 3;
+    for (int n : {6, 20}) {
+        const Problems a = this->hermitian_batch(problems, n, Order::columns, 0);
+        Problems u(problems, n, n), v(problems, n, n);
+        RealProblems values(problems, 1, n), again(problems, 1, n);
+        std::vector<int> info(std::size_t(problems), -99);
+        const auto run = [&](const Problems& in, Problems& its_u, Problems& its_v,
+                             RealProblems& its_values) {
+            this->runner_.run(APERTURE_CALL(svd), in.view(), its_u.view(),
+                              this->vectors(its_values), its_v.view(), this->entries(info));
+            EXPECT_EQ(info, std::vector<int>(std::size_t(problems), 0));
+        };
+        run(a, u, v, values);
+        Problems other(problems, n, n), in_u(a), in_v(a);
+        run(in_u, in_u, other, again);
+        EXPECT_TRUE(in_u.same_bits(u) && other.same_bits(v) && again.same_bits(values)) << n;
+        run(in_v, other, in_v, again);
+        EXPECT_TRUE(other.same_bits(u) && in_v.same_bits(v) && again.same_bits(values)) << n;
+    }
+}
+
 TYPED_TEST_P(SpectralSuite, RefusesWrongShapes) {
     using Problems = typename TestFixture::Batch;
     using RealProblems = typename TestFixture::Reals;
@@ -207,6 +231,6 @@ TYPED_TEST_P(SpectralSuite, RefusesWrongShapes) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(SpectralSuite, Eigen, Svd, BitsDependOnTheProblemAlone,
-                            BatchesOfAnySize, RefusesWrongShapes);
+                            BatchesOfAnySize, VectorsReplaceMatrices, RefusesWrongShapes);
 
 }  // namespace aperture::dense::oracle

@@ -4,24 +4,24 @@
 
 #include "aperture/dense/batch.hpp"
 
-/// Eigenvalues, singular values and their vectors of small matrices by Jacobi's method, one for
-/// each problem b of a batch (batch.hpp).
+/// Eigenvalues, singular values and their vectors of small matrices, one for each problem b of a
+/// batch (batch.hpp).
 ///
 /// Errors are some eps ||A_b||, whatever the condition. Outputs may be the views of inputs of the
 /// same extents; otherwise inputs are not changed and must not overlap outputs. `info` [problem] is
-/// 0, or 1 where an entry is not finite or most_sweeps do not suffice; all results of such a
+/// 0, or 1 where an entry is not finite or iterations do not converge; all results of such a
 /// problem are zero.
 namespace aperture::dense {
 
 /// Of square matrices, and of the columns of rectangular ones, which have up to max_rows rows.
 inline constexpr int max_spectral_order = 64;
-/// Sweeps over all pairs of columns. Order 64 takes some 10.
+/// Sweeps of Jacobi's method over all pairs of columns. Order 64 takes some 10.
 inline constexpr int most_sweeps = 30;
 
 /// A_b = V_b diag(values_b) V_b^H of Hermitian matrices of n x n. Only their lower triangles are
 /// read, and the real parts of their diagonals. `values`, [problem][n], ascend; `vectors` has the
 /// eigenvectors in its columns, or extents of zero if they are not wanted. Source: Golub & Van Loan
-/// 2013, alg. 8.5.3.
+/// 2013, alg. 8.5.3 on CPUs, algs. 8.3.1 and 8.3.3 on GPUs.
 template <Scalar T>
 void eigen_hermitian(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
                      VectorBatch<Real<T>, core::Host> values, MatrixBatch<T, core::Host> vectors,
