@@ -3,7 +3,7 @@
 #pragma once
 
 // Products of fp64 matrices on the tensor cores, on devices with fp64 tensor cores.
-// Source: PTX ISA, mma.sync m16n8k8 and m8n8k4 for .f64.
+// Source: PTX ISA, mma.sync m16n8k8, m16n8k4 and m8n8k4 for .f64.
 
 #include "libcore/gpu/warp.cuh"
 
@@ -17,7 +17,9 @@ struct Fp64Slice {
 };
 
 /// sums += a b for matrices of 16 x 8 and 8 x 8 numbers: lane 4 g + p has the sums (g, 2 p), (g, 2
-/// p + 1), (g + 8, 2 p), (g + 8, 2 p + 1). All lanes of a full warp must call.
+/// p + 1), (g + 8, 2 p), (g + 8, 2 p + 1). All lanes of a full warp must call. With 4 `terms` at
+/// once the two of a slice need not be in neighbouring registers; with 8 that may cost moves.
+template <int terms = 8>
 __device__ __forceinline__ void multiply_add(
     double (&sums)[4], const Fp64Slice& upper, const Fp64Slice& lower, const Fp64Slice& right
 #if !defined(__CUDACC__)
@@ -47,11 +49,21 @@ __device__ __forceinline__ void multiply_add(
     // The operands of other lanes must live until all have read them.
     simt::exchange(full_warp, 0, simt::WarpOperation::matrix, where);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
-        : "d"(upper.v[0]), "d"(lower.v[0]), "d"(upper.v[1]), "d"(lower.v[1]), "d"(right.v[0]),
-          "d"(right.v[1]));
+    if constexpr (terms == 8) {
+        asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+            "{%8, %9}, {%0, %1, %2, %3};"
+            : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
+            : "d"(upper.v[0]), "d"(lower.v[0]), "d"(upper.v[1]), "d"(lower.v[1]), "d"(right.v[0]),
+              "d"(right.v[1]));
+    } else {
+        APERTURE_UNROLL
+        for (int i = 0; i < 2; ++i) {
+            asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, "
+                "{%6}, {%0, %1, %2, %3};"
+                : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
+                : "d"(upper.v[i]), "d"(lower.v[i]), "d"(right.v[i]));
+        }
+    }
 #elif defined(__CUDA_ARCH__)
     APERTURE_UNROLL
     for (int i = 0; i < 2; ++i) {

@@ -37,66 +37,87 @@ struct PanelOrder {
     bool in_chunks;
 };
 
-/// Calls visit(from, tile) with the addresses of every piece of the panel at `from` in global and
-/// `tile` in shared memory. `extent`: what exists of each dimension.
-template <class U, class T, class Visit>
-__device__ __forceinline__ void for_each_piece(U* from, T* tile, const PanelOrder& order,
-                                               const int (&extent)[3], Visit visit) {
-    if (core::thread_rank() >= order.threads) return;
-    int first[3], existing[3];
-    APERTURE_UNROLL
-    for (int l = 0; l < 3; ++l) {
-        const PanelLoop& loop = order.loop[l];
-        existing[l] = loop.dimension == 0 ? extent[0] : loop.dimension == 1 ? extent[1] : extent[2];
-        const int rest = loop.faster_threads.quotient(core::thread_rank());
-        const int own = rest - loop.threads.quotient(rest) * loop.threads.size();
-        first[l] = own * loop.width;
-        from += own * loop.stride;
-        tile += own * loop.tile_stride;
-    }
-    const auto next = [&](int l, int i) {
-        return i + order.loop[l].threads.size() * order.loop[l].width;
-    };
-    APERTURE_NO_UNROLL
-    for (int i = first[0]; i < existing[0]; i = next(0, i)) {
-        U* from_middle = from;
-        T* tile_middle = tile;
-        APERTURE_NO_UNROLL
-        for (int j = first[1]; j < existing[1]; j = next(1, j)) {
-            U* its = from_middle;
-            T* its_tile = tile_middle;
-            APERTURE_NO_UNROLL
-            for (int k = first[2]; k < existing[2]; k = next(2, k)) {
-                visit(its, its_tile);
-                its += order.loop[2].step;
-                its_tile += order.loop[2].tile_step;
-            }
-            from_middle += order.loop[1].step;
-            tile_middle += order.loop[1].tile_step;
+/// The pieces of a panel at `from` in global memory that a thread copies.
+template <class U>
+class OwnPieces {
+  public:
+    __device__ __forceinline__ OwnPieces(U* from, const PanelOrder& order) : from_(from) {
+        APERTURE_UNROLL
+        for (int l = 0; l < 3; ++l) {
+            const PanelLoop& loop = order.loop[l];
+            const int rest = loop.faster_threads.quotient(core::thread_rank());
+            const int own = rest - loop.threads.quotient(rest) * loop.threads.size();
+            first_ |= own * loop.width << 10 * l;
+            from_ += own * loop.stride;
+            tile_ += own * loop.tile_stride;
         }
-        from += order.loop[0].step;
-        tile += order.loop[0].tile_step;
     }
-}
+
+    /// Moves on to the panel that lies `distance` behind.
+    __device__ __forceinline__ void advance(index_t distance) { from_ += distance; }
+
+    /// Calls visit(from, tile) with the addresses of every piece in global memory and in shared
+    /// memory, where the panel is at `tile`. `extent`: what exists of each dimension.
+    template <class T, class Visit>
+    __device__ __forceinline__ void for_each(T* tile, const PanelOrder& order,
+                                             const int (&extent)[3], Visit visit) const {
+        if (core::thread_rank() >= order.threads) return;
+        U* from = from_;
+        tile += tile_;
+        const auto first = [&](int l) { return first_ >> 10 * l & 1023; };
+        const auto existing = [&](int l) {
+            const int dimension = order.loop[l].dimension;
+            return dimension == 0 ? extent[0] : dimension == 1 ? extent[1] : extent[2];
+        };
+        const auto next = [&](int l, int i) {
+            return i + order.loop[l].threads.size() * order.loop[l].width;
+        };
+        APERTURE_NO_UNROLL
+        for (int i = first(0); i < existing(0); i = next(0, i)) {
+            U* from_middle = from;
+            T* tile_middle = tile;
+            APERTURE_NO_UNROLL
+            for (int j = first(1); j < existing(1); j = next(1, j)) {
+                U* its = from_middle;
+                T* its_tile = tile_middle;
+                APERTURE_NO_UNROLL
+                for (int k = first(2); k < existing(2); k = next(2, k)) {
+                    visit(its, its_tile);
+                    its += order.loop[2].step;
+                    its_tile += order.loop[2].tile_step;
+                }
+                from_middle += order.loop[1].step;
+                tile_middle += order.loop[1].tile_step;
+            }
+            from += order.loop[0].step;
+            tile += order.loop[0].tile_step;
+        }
+    }
+
+  private:
+    int first_ = 0;  ///< of each loop, ten bits each
+    U* from_;
+    int tile_ = 0;
+};
 
 /// Starts to copy a panel to shared memory. What does not exist is not written.
 template <class T>
-__device__ __forceinline__ void start_to_load(T* tile, const T* from, const PanelOrder& order,
-                                              const int (&extent)[3]) {
+__device__ __forceinline__ void start_to_load(const OwnPieces<const T>& own, T* tile,
+                                              const PanelOrder& order, const int (&extent)[3]) {
     if (!order.in_chunks) {
-        for_each_piece(from, tile, order, extent,
-                       [](const T* its, T* to) { core::copy_async<sizeof(T)>(to, its); });
+        own.for_each(tile, order, extent,
+                     [](const T* its, T* to) { core::copy_async<sizeof(T)>(to, its); });
     } else {
-        for_each_piece(from, tile, order, extent,
-                       [](const T* its, T* to) { core::copy_async<16>(to, its); });
+        own.for_each(tile, order, extent,
+                     [](const T* its, T* to) { core::copy_async<16>(to, its); });
     }
 }
 
 /// Conjugates what this thread has copied.
 template <class T>
-__device__ __forceinline__ void conjugate_own(T* tile, const T* from, const PanelOrder& order,
-                                              const int (&extent)[3]) {
-    for_each_piece(from, tile, order, extent, [&](const T*, T* its) {
+__device__ __forceinline__ void conjugate_own(const OwnPieces<const T>& own, T* tile,
+                                              const PanelOrder& order, const int (&extent)[3]) {
+    own.for_each(tile, order, extent, [&](const T*, T* its) {
         APERTURE_NO_UNROLL
         for (int i = 0; i < (order.in_chunks ? chunk_entries<T> : 1); ++i)
             its[i] = core::conj(its[i]);
@@ -104,12 +125,12 @@ __device__ __forceinline__ void conjugate_own(T* tile, const T* from, const Pane
 }
 
 template <class T>
-__device__ __forceinline__ void store_panel(T* to, const T* tile, const PanelOrder& order,
-                                            const int (&extent)[3]) {
+__device__ __forceinline__ void store_panel(const OwnPieces<T>& own, const T* tile,
+                                            const PanelOrder& order, const int (&extent)[3]) {
     if (!order.in_chunks) {
-        for_each_piece(to, tile, order, extent, [](T* its, const T* from) { *its = *from; });
+        own.for_each(tile, order, extent, [](T* its, const T* from) { *its = *from; });
     } else {
-        for_each_piece(to, tile, order, extent, [](T* its, const T* from) {
+        own.for_each(tile, order, extent, [](T* its, const T* from) {
             *reinterpret_cast<Chunk<T>*>(its) = *reinterpret_cast<const Chunk<T>*>(from);
         });
     }

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libdense/gpu/operand_panels.cuh"
+#include "libdense/gpu/product_tiles.cuh"
 
 namespace aperture::dense {
 
-inline constexpr int product_threads = 256;
 /// Slices of the operands that are in shared memory at once: one is used, the next is being copied.
 inline constexpr int product_stages = 2;
 
@@ -19,59 +18,29 @@ struct ProductArguments {
     KernelView<T, 3> c;
     T alpha, beta;
     bool conjugate_a, conjugate_b;
+    bool direct;  ///< chunks of C go from registers to global memory
     int problems_per_block;
     int rows, columns;  ///< of C in a block
     FastDivider row_blocks;
-    unsigned blocks_of_c;        ///< of a problem
-    FastDivider threads_of_c;    ///< threads with a problem's block of C
-    FastDivider thread_columns;  ///< of these in a row
-    int thread_rows;
+    unsigned blocks_of_c;      ///< of a problem
+    FastDivider threads_of_c;  ///< threads with a problem's block of C
+    TileGrid tiles;
     int depth;                   ///< of a slice
     int b_offset, stage_stride;  ///< in shared memory
     PanelOrder panel_a, panel_b, panel_c;
-    int a_problem, a_depth, b_problem, b_depth, c_problem, c_row;  ///< strides in shared memory
+    int a_problem, a_line, a_depth, b_problem, b_line, b_depth;  ///< strides in shared memory
+    int c_problem, c_row;
 };
 
-/// sum += A B for `steps` of the depth. Both operands are in shared memory, `left_step` and
-/// `right_step` between depths; the chunks of a thread are `left_distance` and `right_distance`
-/// apart.
-template <int rows, int columns, class T>
-__device__ __forceinline__ void add_products(T (&sum)[rows][columns], const T* left_at,
-                                             int left_step, int left_distance, const T* right_at,
-                                             int right_step, int right_distance, int steps) {
-    APERTURE_UNROLL_BY(4)
-    for (int s = 0; s < steps; ++s) {
-        T left[rows], right[columns];
-        load_chunks(left, left_at, left_distance);
-        load_chunks(right, right_at, right_distance);
-        left_at += left_step;
-        right_at += right_step;
-        APERTURE_UNROLL
-        for (int i = 0; i < rows; ++i) {
-            APERTURE_UNROLL
-            for (int j = 0; j < columns; ++j) {
-                sum[i][j] = core::multiply_add(sum[i][j], left[i], right[j]);
-            }
-        }
-    }
-}
-
-/// Blocks of 256 threads whose registers a multiprocessor must have.
-template <class T, int tile_rows, int tile_columns>
-inline constexpr int product_blocks = tile_rows* tile_columns * sizeof(T) <= 64    ? 4
-                                      : tile_rows* tile_columns * sizeof(T) <= 128 ? 3
-                                                                                   : 2;
-
-/// Thread: tile_rows x tile_columns entries of C of one problem, in chunks of 16 bytes that are
-/// a chunk of every other thread apart. Block: 256 threads or fewer, `rows` x `columns` entries of
-/// C of `problems_per_block` problems. Grid: groups of problems times blocks of C on x, the latter
-/// fastest. Shared: slices of A and B, later C. Bytes per problem: sizeof(T) (m k + k n + m n), and
-/// m n more where beta is not 0. Flops per problem: 2 m n k (times 4 if complex).
-template <class T, int tile_rows, int tile_columns>
-__global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, tile_columns>)
-    products_in_tiles(ProductArguments<T> p) {
+/// Thread or warp: a Tile of C of one problem (product_tiles.cuh). Block: tiles of `rows` x
+/// `columns` entries of C of `problems_per_block` problems. Grid: groups of problems times blocks of
+/// C on x, the latter fastest. Shared: slices of A and B, and, unless tiles are stored directly, C.
+/// Bytes per problem: sizeof(T) (m k + k n + m n), and m n more where beta is not 0. Flops per
+/// problem: 2 m n k (times 4 if complex).
+template <class T, class Tile>
+__global__ void __launch_bounds__(Tile::shape.most_rows* Tile::shape.most_columns* Tile::lanes,
+                                  Tile::shape.blocks) products_in_tiles(ProductArguments<T> p) {
     constexpr int width = chunk_entries<T>;
-    static_assert(tile_rows % width == 0 && tile_columns % width == 0);
     const T zero = T(RealOf<T>(0));
     T* const stages = core::shared<T>();
     const index_t first = static_cast<index_t>(blockIdx.x / p.blocks_of_c) * p.problems_per_block;
@@ -87,8 +56,10 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
     const int columns = least(p.c.extent[2] - first_column, p.columns);
     const auto depth = static_cast<int>(p.a.extent[2]);
 
-    const T* const from_a = p.a.data + first * p.a.stride[0] + first_row * p.a.stride[1];
-    const T* const from_b = p.b.data + first * p.b.stride[0] + first_column * p.b.stride[1];
+    OwnPieces<const T> pieces_a(p.a.data + first * p.a.stride[0] + first_row * p.a.stride[1],
+                                p.panel_a);
+    OwnPieces<const T> pieces_b(p.b.data + first * p.b.stride[0] + first_column * p.b.stride[1],
+                                p.panel_b);
     const auto steps_of = [&](int slice) {
         const int left = depth - slice * p.depth;
         return left < p.depth ? left : p.depth;
@@ -97,72 +68,76 @@ __global__ void __launch_bounds__(product_threads, product_blocks<T, tile_rows, 
     const auto load = [&](int slice) {
         if (slice * p.depth < depth) {
             const int steps = steps_of(slice);
-            const index_t k = slice * p.depth;
-            start_to_load(stage(slice), from_a + k * p.a.stride[2], p.panel_a,
-                          {problems, rows, steps});
-            start_to_load(stage(slice) + p.b_offset, from_b + k * p.b.stride[2], p.panel_b,
+            start_to_load(pieces_a, stage(slice), p.panel_a, {problems, rows, steps});
+            start_to_load(pieces_b, stage(slice) + p.b_offset, p.panel_b,
                           {problems, columns, steps});
+            pieces_a.advance(p.depth * p.a.stride[2]);
+            pieces_b.advance(p.depth * p.b.stride[2]);
         }
         core::commit_copies();
     };
 
     const int local = p.threads_of_c.quotient(core::thread_rank());
-    const int own = core::thread_rank() - local * p.threads_of_c.size();
-    const int thread_row = p.thread_columns.quotient(own);
-    const int thread_column = own - thread_row * p.thread_columns.size();
     const bool active = local < problems;
-    const int row_distance = p.thread_rows * width;
-    const int column_distance = p.thread_columns.size() * width;
-    const int own_a = (active ? local : 0) * p.a_problem + thread_row * width;
-    const int own_b = p.b_offset + (active ? local : 0) * p.b_problem + thread_column * width;
-
-    T sum[tile_rows][tile_columns] = {};
+    const int own_problem = active ? local : 0;
+    Tile tile(core::thread_rank() - local * p.threads_of_c.size(), p.tiles);
     load(0);
     APERTURE_NO_UNROLL
     for (int slice = 0; slice * p.depth < depth; ++slice) {
         const int steps = steps_of(slice);
         T* const a = stage(slice);
+        T* const b = a + p.b_offset;
         core::wait_for_copies<0>();
         if constexpr (core::is_complex<T>) {
-            if (p.conjugate_a) conjugate_own(a, from_a, p.panel_a, {problems, rows, steps});
-            if (p.conjugate_b)
-                conjugate_own(a + p.b_offset, from_b, p.panel_b, {problems, columns, steps});
+            if (p.conjugate_a) conjugate_own(pieces_a, a, p.panel_a, {problems, rows, steps});
+            if (p.conjugate_b) conjugate_own(pieces_b, b, p.panel_b, {problems, columns, steps});
         }
         __syncthreads();
         load(slice + 1);
-        add_products(sum, a + own_a, p.a_depth, row_distance, a + own_b, p.b_depth, column_distance,
-                     steps);
+        tile.add({a + own_problem * p.a_problem, p.a_line, p.a_depth},
+                 {b + own_problem * p.b_problem, p.b_line, p.b_depth}, steps);
     }
 
-    // C passes through shared memory, so that global memory is accessed contiguously.
-    __syncthreads();
     T* const to =
         p.c.data + first * p.c.stride[0] + first_row * p.c.stride[1] + first_column * p.c.stride[2];
     const bool reads_c = !(p.beta == zero);
+    const auto finish = [&](T* at, Chunk<T> chunk) {
+        auto& its = *reinterpret_cast<Chunk<T>*>(at);
+        Chunk<T> old = chunk;
+        if (reads_c) old = its;
+        APERTURE_UNROLL
+        for (int e = 0; e < width; ++e) {
+            const T value = p.alpha * chunk.entry[e];
+            chunk.entry[e] = reads_c ? value + p.beta * old.entry[e] : value;
+        }
+        its = chunk;
+    };
+    if (p.direct) {
+        T* const own_c = to + own_problem * p.c.stride[0];
+        tile.for_each_chunk([&](int row, int column, const Chunk<T>& chunk) {
+            if (active && row < rows && column < columns) {
+                finish(own_c + row * p.c.stride[1] + column, chunk);
+            }
+        });
+        return;
+    }
+    // C passes through shared memory, so that global memory is accessed contiguously.
+    __syncthreads();
     if (reads_c) {
-        start_to_load<T>(stages, to, p.panel_c, {problems, rows, columns});
+        start_to_load(OwnPieces<const T>(to, p.panel_c), stages, p.panel_c,
+                      {problems, rows, columns});
         core::commit_copies();
         core::wait_for_copies<0>();
         __syncthreads();
     }
     if (active) {
-        T* const own_c =
-            stages + local * p.c_problem + thread_row * width * p.c_row + thread_column * width;
-        APERTURE_UNROLL
-        for (int i = 0; i < tile_rows; ++i) {
-            T* const row = own_c + (i / width * row_distance + i % width) * p.c_row;
-            T old[tile_columns] = {};
-            if (reads_c) load_chunks(old, row, column_distance);
-            APERTURE_UNROLL
-            for (int j = 0; j < tile_columns; ++j) {
-                const T value = p.alpha * sum[i][j];
-                old[j] = reads_c ? value + p.beta * old[j] : value;
-            }
-            store_chunks(row, old, column_distance);
-        }
+        T* const own_c = stages + local * p.c_problem;
+        tile.for_each_chunk([&](int row, int column, const Chunk<T>& chunk) {
+            finish(own_c + row * p.c_row + column, chunk);
+        });
     }
     __syncthreads();
-    store_panel<T>(to, stages, p.panel_c, {problems, rows, columns});
+    store_panel(OwnPieces<T>(to, p.panel_c), stages, p.panel_c, {problems, rows, columns});
 }
 
 }  // namespace aperture::dense

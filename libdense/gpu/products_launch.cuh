@@ -78,78 +78,104 @@ PanelOrder panel_order(const KernelView<E, 3>& operand, const std::array<int, 3>
     return order;
 }
 
-/// Divides C into blocks of at most 16 x 16 threads, as even as tiles allow. Sets p.rows, p.columns
-/// and what follows from them.
-template <int tile_rows, int tile_columns, class E>
+/// Divides C into blocks, as even as tiles allow. Sets p.rows, p.columns and what follows from
+/// them.
+template <class Tile, class E>
 void divide_product(ProductArguments<E>& p) {
-    constexpr int most_threads = 16;
+    constexpr tuning::ProductShape shape = Tile::shape;
     const auto rows = static_cast<int>(p.c.extent[1]);
     const auto columns = static_cast<int>(p.c.extent[2]);
-    const int row_blocks = core::ceil_div(rows, tile_rows * most_threads);
-    const int column_blocks = core::ceil_div(columns, tile_columns * most_threads);
+    const int row_blocks = core::ceil_div(rows, shape.rows * shape.most_rows);
+    const int column_blocks = core::ceil_div(columns, shape.columns * shape.most_columns);
     p.row_blocks = FastDivider(row_blocks);
     p.blocks_of_c = static_cast<unsigned>(row_blocks * column_blocks);
-    p.thread_rows = core::ceil_div(rows, row_blocks * tile_rows);
-    const int thread_columns = core::ceil_div(columns, column_blocks * tile_columns);
-    p.thread_columns = FastDivider(thread_columns);
-    p.threads_of_c = FastDivider(p.thread_rows * thread_columns);
-    p.rows = std::min(rows, p.thread_rows * tile_rows);
-    p.columns = std::min(columns, thread_columns * tile_columns);
-    const int padded_rows = p.thread_rows * tile_rows;
-    const int padded_columns = thread_columns * tile_columns;
-    p.a_depth = chunked_stride<E>(padded_rows);
-    p.b_depth = chunked_stride<E>(padded_columns);
-    p.c_row = p.b_depth;
-    p.c_problem = chunked_stride<E>(padded_rows * p.c_row);
+    p.tiles.rows = core::ceil_div(rows, row_blocks * shape.rows);
+    const int tile_columns = core::ceil_div(columns, column_blocks * shape.columns);
+    p.tiles.columns = FastDivider(tile_columns);
+    p.tiles.pair_bits = p.tiles.rows % 2 == 0 ? 1 : 0;
+    p.threads_of_c = FastDivider(p.tiles.rows * tile_columns * Tile::lanes);
+    p.rows = std::min(rows, p.tiles.rows * shape.rows);
+    p.columns = std::min(columns, tile_columns * shape.columns);
+    p.c_row = chunked_stride<E>(tile_columns * shape.columns);
+    p.c_problem = chunked_stride<E>(p.tiles.rows * shape.rows * p.c_row);
 }
 
 /// Sets the depth of a slice and the problems of a block: whole problems where a block has enough
 /// of them, otherwise slices. Returns the slices that are in shared memory at once.
-template <class E>
-int choose_slices(ProductArguments<E>& p) {
+template <class Tile, class E>
+int choose_slices(ProductArguments<E>& p, bool a_by_depth, bool b_by_depth, int shared_bytes) {
     constexpr int most_bytes = 48 * 1024;
-    constexpr int most_slice = 49 * 1024;  // two fit 99 KiB
-    constexpr int wanted_threads = 128;
+    constexpr int wanted_threads =
+        std::min(128, Tile::shape.most_rows * Tile::shape.most_columns * Tile::lanes);
     const int most_problems = std::max(wanted_threads / p.threads_of_c.size(), 1);
     constexpr auto entry = static_cast<int>(sizeof(E));
-    const int line_bytes = (p.a_depth + p.b_depth) * entry;
-    const auto problems_of = [&](int its_depth, int stages) {
-        const int bytes = std::max(stages * its_depth * line_bytes, p.c_problem * entry);
-        return std::clamp(most_bytes / bytes, 1, most_problems);
+    const int rows = p.tiles.rows * Tile::shape.rows;
+    const int columns = p.tiles.columns.size() * Tile::shape.columns;
+    // Sets the strides of slices. Returns their bytes for a problem.
+    const auto arrange = [&](int slice_depth) {
+        const auto panel = [&](bool by_depth, int lines, int& problem, int& line, int& step) {
+            (by_depth ? step : line) = 1;
+            (by_depth ? line : step) = Tile::panel_stride(by_depth ? slice_depth : lines, by_depth);
+            problem = chunked_stride<E>(by_depth ? lines * line : slice_depth * step);
+        };
+        panel(a_by_depth, rows, p.a_problem, p.a_line, p.a_depth);
+        panel(b_by_depth, columns, p.b_problem, p.b_line, p.b_depth);
+        p.depth = slice_depth;
+        return (p.a_problem + p.b_problem) * entry;
+    };
+    const auto problems_of = [&](int bytes) {
+        return std::clamp(most_bytes / std::max(bytes, p.c_problem * entry), 1, most_problems);
     };
     const auto depth = static_cast<int>(p.a.extent[2]);
-    p.depth = std::max(depth, 1);
-    p.problems_per_block = problems_of(p.depth, 1);
-    if (p.depth * line_bytes > most_bytes || 2 * p.problems_per_block < most_problems) {
-        p.depth = std::min(p.depth, 32 * line_bytes > most_slice ? 16 : 32);
-        p.problems_per_block = problems_of(p.depth, product_stages);
+    const int whole = arrange(std::max(depth, 1));
+    p.problems_per_block = problems_of(whole);
+    if (whole > most_bytes || 2 * p.problems_per_block < most_problems) {
+        constexpr int planned = Tile::shape.depth;
+        int bytes = arrange(std::min(p.depth, planned));
+        if (product_stages * bytes > shared_bytes) bytes = arrange(std::min(p.depth, planned / 2));
+        p.problems_per_block = problems_of(product_stages * bytes);
     }
-    p.a_problem = chunked_stride<E>(p.depth * p.a_depth);
-    p.b_problem = chunked_stride<E>(p.depth * p.b_depth);
     p.b_offset = p.problems_per_block * p.a_problem;
     p.stage_stride = p.b_offset + p.problems_per_block * p.b_problem;
     return std::clamp(core::ceil_div(depth, p.depth), 1, product_stages);
 }
 
-template <class E, int tile_rows, int tile_columns, class Executor>
-void multiply_in_tiles(Executor& executor, ProductArguments<E> p) {
-    divide_product<tile_rows, tile_columns>(p);
-    const int stages = choose_slices(p);
+/// `by_depth`: whether chunks of an operand in shared memory are along the depth.
+template <class E, class Tile, class Executor>
+void multiply_in_tiles(Executor& executor, ProductArguments<E> p, bool a_by_depth,
+                       bool b_by_depth) {
+    divide_product<Tile>(p);
+    const int stages = choose_slices<Tile>(p, a_by_depth, b_by_depth, executor.shared_memory_per_block());
     const int threads =
         core::round_up(p.threads_of_c.size() * p.problems_per_block, core::warp_size);
     p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
-                            {p.a_problem, 1, p.a_depth}, 1, threads);
+                            {p.a_problem, p.a_line, p.a_depth}, a_by_depth ? 2 : 1, threads);
     p.panel_b = panel_order(p.b, {p.problems_per_block, p.columns, p.depth},
-                            {p.b_problem, 1, p.b_depth}, 1, threads);
+                            {p.b_problem, p.b_line, p.b_depth}, b_by_depth ? 2 : 1, threads);
     p.panel_c = panel_order(p.c, {p.problems_per_block, p.rows, p.columns},
                             {p.c_problem, p.c_row, 1}, 2, threads);
-    const int entries = std::max(stages * p.stage_stride, p.problems_per_block * p.c_problem);
+    p.direct = p.panel_c.in_chunks && p.columns >= tuning::least_direct_columns;
+    const int entries =
+        std::max(stages * p.stage_stride, p.direct ? 0 : p.problems_per_block * p.c_problem);
     const index_t groups = core::ceil_div(p.c.extent[0], index_t(p.problems_per_block));
-    core::launch(executor, products_in_tiles<E, tile_rows, tile_columns>,
+    core::launch(executor, products_in_tiles<E, Tile>,
                  core::LaunchConfig{dim3(core::blocks_for(groups * p.blocks_of_c, 1)),
                                     dim3(static_cast<unsigned>(threads)),
                                     sizeof(E) * static_cast<std::size_t>(entries)},
                  p);
+}
+
+/// The same in tiles of threads.
+template <bool large, class Executor, class E>
+void multiply_by_threads(Executor& executor, const ProductArguments<E>& p) {
+    // Large tiles of complex numbers have no registers for four steps of a row.
+    if constexpr (!large || !core::is_complex<E>) {
+        if (p.c.extent[2] >= tuning::least_direct_columns && is_in_chunks(p.a, 2)) {
+            multiply_in_tiles<E, ThreadTile<E, large, true>>(executor, p, true, false);
+            return;
+        }
+    }
+    multiply_in_tiles<E, ThreadTile<E, large, false>>(executor, p, false, false);
 }
 
 /// C = alpha op(A) op(B) + beta C of checked operands.
@@ -172,11 +198,16 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
         std::swap(p.conjugate_a, p.conjugate_b);
         p.c = turned(c);
     }
-    constexpr tuning::ProductTile large = tuning::large_product_tile<E>;
-    if (std::min(p.c.extent[1], p.c.extent[2]) > tuning::largest_small_product) {
-        multiply_in_tiles<E, large.rows, large.columns>(executor, p);
+    if (std::min(p.c.extent[1], p.c.extent[2]) <= tuning::largest_small_product) {
+        multiply_by_threads<false>(executor, p);
+    } else if constexpr (std::same_as<RealOf<E>, float>) {
+        multiply_by_threads<true>(executor, p);
     } else {
-        multiply_in_tiles<E, 4, 4>(executor, p);
+        const auto by_depth = [](const KernelView<const E, 3>& operand) {
+            return operand.extent[2] > 1 && operand.stride[2] == 1;
+        };
+        multiply_in_tiles<E, WarpProductTile<E>>(
+            executor, p, by_depth(p.a), by_depth(p.b));
     }
 }
 

@@ -126,19 +126,33 @@ constexpr int rank_k_splits(int blocks) {
     return 4 * blocks <= rank_k_threads ? 4 : 2 * blocks <= rank_k_threads ? 2 : 1;
 }
 
-/// Rows and columns of C that a thread of products_in_tiles.cuh has in registers: 4 x 4 where they
-/// suffice to be as fast as the memory, otherwise as many as leave two blocks of 256 threads on a
-/// multiprocessor. Four loads of 16 bytes from shared memory give float 64 multiply-adds.
-struct ProductTile {
+/// Tiles of C for batched products (product_tiles.cuh): their rows and columns, how many of them a
+/// block has at most in each direction, the depth of the slices in shared memory, and blocks whose
+/// registers a multiprocessor must have.
+struct ProductShape {
     int rows, columns;
+    int most_rows, most_columns;
+    int depth;
+    int blocks;
 };
+/// Where C has up to 32 rows or columns: enough to be as fast as the memory.
 inline constexpr int largest_small_product = 32;
 template <class T>
-inline constexpr ProductTile large_product_tile{8, 4};
+inline constexpr ProductShape small_product{4, 4, 16, 8, 32, sizeof(T) == 4 ? 7 : sizeof(T) == 8 ? 5 : 3};
+/// From this number of columns on, threads store their entries of C where they belong, and read
+/// rows of A along the depth. H100, fp32, milliseconds of order 8 to 32 without and with: 0.288
+/// 0.321, 0.272 0.299, 0.309 0.297, 0.296 0.274.
+inline constexpr int least_direct_columns = 17;
+/// Four loads of 16 bytes from shared memory give float 64 multiply-adds. double: tiles of a warp.
+/// What other shapes gained is in docs/notes/batches.md.
+template <class T>
+inline constexpr ProductShape large_product{8, 8, 16, 8, 32, 3};
 template <>
-inline constexpr ProductTile large_product_tile<float>{8, 8};
+inline constexpr ProductShape large_product<core::Complex<float>>{8, 4, 16, 16, 32, 2};
 template <>
-inline constexpr ProductTile large_product_tile<core::Complex<double>>{4, 4};
+inline constexpr ProductShape large_product<double>{32, 32, 2, 4, 32, 2};
+template <>
+inline constexpr ProductShape large_product<core::Complex<double>>{16, 32, 4, 1, 16, 3};
 
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142

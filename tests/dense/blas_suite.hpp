@@ -71,6 +71,30 @@ class BlasSuite : public Suite<SomeCombination> {
         }
     }
 
+    /// Products of two problems in other layouts than the first two of five.
+    void check_bits_of_gemm(int rows, int columns, int depth) {
+        const auto product = [&](core::index_t problems, Order of_a, Order of_b, Order of_c,
+                                 core::index_t gap) {
+            const Batch a = this->random_batch(problems, rows, depth, of_a, gap, 1);
+            const Batch b = this->random_batch(problems, depth, columns, of_b, gap, 2);
+            Batch c(problems, rows, columns, of_c, gap);
+            runner_.run(APERTURE_CALL(gemm), Op::none, Op::none, T(1), a.view(), b.view(), T(0),
+                        c.view());
+            return c;
+        };
+        const Batch all = product(5, Order::columns, Order::columns, Order::columns, 0);
+        for (Order of_a : layouts) {
+            for (Order of_b : layouts) {
+                for (Order of_c : {Order::columns, Order::problems}) {
+                    const Batch two = product(2, of_a, of_b, of_c, 1);
+                    EXPECT_TRUE(two.same_bits(0, all, 0) && two.same_bits(1, all, 1))
+                        << rows << " x " << columns << " x " << depth << ", layouts " << int(of_a)
+                        << int(of_b) << int(of_c);
+                }
+            }
+        }
+    }
+
     void check_gemv(Op op, int rows, int columns, T alpha, T beta, Order layout,
                     core::index_t gap) {
         // A vector lies by problems or by entries.
@@ -207,6 +231,11 @@ TYPED_TEST_P(BlasSuite, MultipliesMatrices) {
         }
         this->check_gemm(Op::none, Op::none, 256, 3, 256, one, zero, Order::problems, 0);
     }
+}
+
+TYPED_TEST_P(BlasSuite, ProductsDependNeitherOnLayoutsNorOnNeighbours) {
+    this->check_bits_of_gemm(12, 8, 20);
+    this->check_bits_of_gemm(40, 36, 52);
 }
 
 TYPED_TEST_P(BlasSuite, MultipliesVectors) {
@@ -357,7 +386,8 @@ TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
     refuses(APERTURE_CALL(gemm), n, n, unit, in(a), in(b), unit, strided);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesVectors,
+REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices,
+                            ProductsDependNeitherOnLayoutsNorOnNeighbours, MultipliesVectors,
                             MultipliesPartsThatAreNotAligned, DotNormAndAxpyOfAnyLength,
                             LargeBatches, LongVectorsHaveTheSameSumsByBlockAndByGrid,
                             LongNormsNeitherOverflowNorVanish, NormNeitherOverflowsNorVanishes,

@@ -35,6 +35,15 @@ TEST(ChangeLayout, SquaresOnTheWayOnTheSimtExecutor) {
     check_squares<OnSimt, std::complex<double>>();
 }
 
+// A GPU's last tile has few problems, or none but those that were moved to it.
+TEST(ChangeLayout, SquaresOfAnyNumberOfProblemsOnTheSimtExecutor) {
+    for (core::index_t problems = 62; problems < 82; ++problems) {
+        const core::Extents<3> extent{problems, 9, 9};
+        check_squares<OnSimt, float>(extent, Order::columns, Order::problems, 0, 0);
+        check_squares<OnSimt, float>(extent, Order::problems, Order::columns, 0, 0);
+    }
+}
+
 template <class T>
 void check_large_batch(core::index_t problems, int rows, int columns, core::index_t gap) {
     SCOPED_TRACE(::testing::Message() << problems << " of " << rows << " x " << columns);
