@@ -4,7 +4,7 @@
 
 // LU and QR factors of a matrix in the registers of a block, column by column, in the three layouts
 // that Anderson 2014 compares (section 4.5, figures 4.4 to 4.6): a row or a column of the matrix in
-// each thread, or both distributed cyclically. The library has panels instead (block_panels.cuh).
+// each thread, or both distributed cyclically. The library has panels instead (block_left_looking.cuh).
 
 #include "libcore/gpu/warp.cuh"
 

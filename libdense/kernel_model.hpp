@@ -26,7 +26,7 @@ struct KernelCosts {
     double lu_entry = 1.15;  ///< and its entry in each of these columns
     double cholesky_entry = 1.4;
     double qr_entry = 5;
-    // Matrices in a block (block_panels.cuh).
+    // Matrices in a block (block_left_looking.cuh).
     double panel_step = 195;      ///< a column of a panel,
     double panel_slot = 14;       ///< and each 32 rows of it
     double panel_chunk = 28;      ///< what a thread loads or stores at once, before and after

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Register-resident kernels are compiled at run time, so that the build's report on spills does not
 // list them. The run-time compiler needs no GPU.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nvrtc.h>
 
@@ -16,8 +15,10 @@
 namespace aperture::dense {
 namespace {
 
-/// The assembler's report on the kernel named by `expression`.
-std::string resources(const core::KernelSource& source, const std::string& expression) {
+using Kernels = std::vector<std::string>;
+
+/// The assembler's report on kernels of a source, which are compiled together.
+std::string resources(const core::KernelSource& source, const Kernels& kernels) {
     std::vector<const char*> names, texts;
     for (const auto& library : source.texts) {
         for (const core::KernelText& file : library) {
@@ -29,8 +30,10 @@ std::string resources(const core::KernelSource& source, const std::string& expre
     EXPECT_EQ(nvrtcCreateProgram(&program, ("#include \"" + source.root + "\"\n").c_str(), nullptr,
                                  static_cast<int>(names.size()), texts.data(), names.data()),
               NVRTC_SUCCESS);
-    EXPECT_EQ(nvrtcAddNameExpression(program, ("aperture::dense::" + expression).c_str()),
-              NVRTC_SUCCESS);
+    for (const std::string& kernel : kernels) {
+        EXPECT_EQ(nvrtcAddNameExpression(program, ("aperture::dense::" + kernel).c_str()),
+                  NVRTC_SUCCESS);
+    }
     constexpr std::array options{"--gpu-architecture=sm_90", "--std=c++20", "-DNDEBUG",
                                  "--device-as-default-execution-space", "--ptxas-options=-v"};
     EXPECT_EQ(nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()),
@@ -43,75 +46,76 @@ std::string resources(const core::KernelSource& source, const std::string& expre
     return log;
 }
 
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        ++found;
+    }
+    return found;
+}
+
+/// Expects neither spills nor stack frames of kernels of a file.
+void expect_registers(const char* file, const Kernels& kernels) {
+    if (kernels.empty()) return;
+    const std::string log = resources(detail::kernel_source(file), kernels);
+    EXPECT_EQ(count(log, "bytes stack frame"), kernels.size()) << log;
+    EXPECT_EQ(count(log, " 0 bytes stack frame, 0 bytes spill"), kernels.size()) << log;
+}
+
 template <class E>
 class RegisterSolves : public testing::Test {};
 using Scalars = testing::Types<float, double, core::Complex<float>, core::Complex<double>>;
 TYPED_TEST_SUITE(RegisterSolves, Scalars);
 
-constexpr const char* no_spills = " 0 bytes stack frame, 0 bytes spill";
-
 TYPED_TEST(RegisterSolves, KeepTheirMatricesInRegisters) {
     using E = TypeParam;
+    Kernels kernels;
     for (const int order : {12, 16, 24, 32}) {
         const auto policy = tuning::register_solve<E>(order, 16);
         if (policy.lanes == 0) continue;
-        const std::string name = detail::register_solve_expression<E>(order, policy);
-        EXPECT_THAT(resources(detail::kernel_source(detail::register_solve_file), name),
-                    testing::ContainsRegex(no_spills))
-            << name;
+        kernels.push_back(detail::register_solve_expression<E>(order, policy));
     }
+    expect_registers(detail::register_solve_file, kernels);
 }
 
 TYPED_TEST(RegisterSolves, KeepTheColumnsOfGeneralMatricesInRegisters) {
     using E = TypeParam;
+    Kernels of_columns, of_qr;
     for (const int order : {8, 16}) {
-        const std::string type = detail::type_name<E>();
+        const std::string its = core::text(detail::type_name<E>(), ", ", order, ", ");
         using enum tuning::ColumnsWork;
-        const int of_qr = tuning::columns_lanes<E>(qr, order, order);
-        const int of_lu = tuning::columns_lanes<E>(lu, order, order);
-        const int of_solve = tuning::columns_lanes<E>(solve, order, order + 1);
-        if (of_qr == 0 || of_lu == 0 || of_solve == 0) continue;
-        for (const auto& [file, kernel] :
-             {std::pair{detail::columns_file,
-                        core::text("lu_in_columns<", type, ", ", order, ", ", of_lu, ", true>")},
-              std::pair{detail::columns_file,
-                        core::text("inverse_in_columns<", type, ", ", order, ", ", of_lu, ">")},
-              std::pair{detail::qr_file, core::text("qr_in_columns<", type, ", ", order, ", ",
-                                                    order, ", ", of_qr, ">")},
-              std::pair{detail::columns_file,
-                        core::text("solve_in_columns<", type, ", ", order, ", 1, ", of_solve,
-                                   ", aperture::dense::GeneralElimination::pivoted_lu>")}}) {
-            EXPECT_THAT(resources(detail::kernel_source(file), kernel),
-                        testing::ContainsRegex(no_spills))
-                << kernel;
-        }
+        const int qr_lanes = tuning::columns_lanes<E>(qr, order, order);
+        const int lu_lanes = tuning::columns_lanes<E>(lu, order, order);
+        const int solve_lanes = tuning::columns_lanes<E>(solve, order, order + 1);
+        if (qr_lanes == 0 || lu_lanes == 0 || solve_lanes == 0) continue;
+        of_columns.push_back(core::text("lu_in_columns<", its, lu_lanes, ", true>"));
+        of_columns.push_back(core::text("inverse_in_columns<", its, lu_lanes, ">"));
+        of_columns.push_back(core::text("solve_in_columns<", its, "1, ", solve_lanes,
+                                        ", aperture::dense::GeneralElimination::pivoted_lu>"));
+        of_qr.push_back(core::text("qr_in_columns<", its, order, ", ", qr_lanes, ">"));
     }
+    expect_registers(detail::columns_file, of_columns);
+    expect_registers(detail::qr_file, of_qr);
 }
 
 TYPED_TEST(RegisterSolves, KeepRowsInRegisters) {
     using E = TypeParam;
-    const std::string type = detail::type_name<E>();
+    Kernels of_triangles, of_rows;
     for (const int order : {8, 31, 32}) {
-        const int of_triangle = tuning::triangle_lanes<E>(order);
-        if (of_triangle == 0) continue;
+        const std::string its = core::text(detail::type_name<E>(), ", ", order, ", ");
+        const int triangle_lanes = tuning::triangle_lanes<E>(order);
+        if (triangle_lanes == 0) continue;
         const int lanes = tuning::rows_lanes<E>(order, order, false);
-        const int of_inverse = tuning::rows_lanes<E>(order, order, true);
-        const int of_solve = tuning::rows_lanes<E>(order, order + 1, false);
-        const std::string its = core::text(type, ", ", order, ", ");
-        for (const auto& [file, kernel] :
-             {std::pair{detail::cholesky_file,
-                        core::text("cholesky_in_rows<", its, of_triangle, ">")},
-              std::pair{detail::cholesky_file,
-                        core::text("solve_positive_in_rows<", its, "1, ", of_triangle, ">")},
-              std::pair{detail::rows_file, core::text("lu_in_rows<", its, lanes, ", true>")},
-              std::pair{detail::rows_file, core::text("inverse_in_rows<", its, of_inverse, ">")},
-              std::pair{detail::rows_file,
-                        core::text("solve_in_rows<", its, "1, ", of_solve, ", true>")}}) {
-            EXPECT_THAT(resources(detail::kernel_source(file), kernel),
-                        testing::ContainsRegex(no_spills))
-                << kernel;
-        }
+        const int inverse_lanes = tuning::rows_lanes<E>(order, order, true);
+        const int solve_lanes = tuning::rows_lanes<E>(order, order + 1, false);
+        of_triangles.push_back(core::text("cholesky_in_rows<", its, triangle_lanes, ">"));
+        of_triangles.push_back(core::text("solve_positive_in_rows<", its, "1, ", triangle_lanes, ">"));
+        of_rows.push_back(core::text("lu_in_rows<", its, lanes, ", true>"));
+        of_rows.push_back(core::text("inverse_in_rows<", its, inverse_lanes, ">"));
+        of_rows.push_back(core::text("solve_in_rows<", its, "1, ", solve_lanes, ", true>"));
     }
+    expect_registers(detail::cholesky_file, of_triangles);
+    expect_registers(detail::rows_file, of_rows);
 }
 
 }  // namespace
