@@ -4,8 +4,10 @@
 
 // LU and QR factors of a matrix in the registers of a block, column by column, in the three layouts
 // that Anderson 2014 compares (section 4.5, figures 4.4 to 4.6): a row or a column of the matrix in
-// each thread, or both distributed cyclically. The library has panels instead (block_left_looking.cuh).
+// each thread, or both distributed cyclically. The library has panels instead
+// (block_left_looking.cuh).
 
+#include "bench/layout_shape.hpp"
 #include "libcore/gpu/warp.cuh"
 
 namespace aperture::bench {
@@ -16,26 +18,20 @@ using core::index_t;
 /// two, and their product is a square.
 template <int order_, int rows_, int columns_>
 struct FactorLayout {
+    static constexpr LayoutShape shape{order_, rows_, columns_};
     static constexpr int order = order_;
     static constexpr int rows = rows_;
     static constexpr int columns = columns_;
-    static constexpr int threads = rows * columns;
-    static constexpr int high = (order + rows - 1) / rows;
-    static constexpr int wide = (order + columns - 1) / columns;
-    /// Columns of the matrix that share code: the places in registers where they may be.
-    static constexpr int panel = threads == 16 ? 4 : threads == 64 ? 8 : 16;
+    static constexpr int threads = shape.threads();
+    static constexpr int high = shape.high();
+    static constexpr int wide = shape.wide();
+    static constexpr int panel = shape.panel();
     static_assert(panel * panel == threads);
-    static constexpr int panels = (order + panel - 1) / panel;
-    /// A column, a row, the sums of the threads, and two numbers, in shared memory.
+    static constexpr int panels = shape.panels();
     static constexpr int column = high * rows;
     static constexpr int row = wide * columns;
-    static constexpr int shared_bytes =
-        (column + row + rows * row + 2) * static_cast<int>(sizeof(float));
+    static constexpr int shared_bytes = shape.shared_bytes();
 };
-
-/// What is timed of a factorisation: the operation on the column, its product with the others, and
-/// their update.
-inline constexpr int timed_operations = 3;
 
 namespace detail {
 

@@ -261,8 +261,8 @@ template <class Executor, class E>
 void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
-    const BlockLaunch<E> launch(executor, p.a.extent[0], m, n,
-                                qr_vector_bytes<E>(m, n), tuning::right_looking_bytes);
+    const BlockLaunch<E> launch(executor, p.a.extent[0], m, n, qr_vector_bytes<E>(m, n),
+                                tuning::right_looking_bytes);
     using enum MatrixPlace;
     core::launch(executor,
                  launch.place == scratch ? qr_in_block<E, 8, scratch>

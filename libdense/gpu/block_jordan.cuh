@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Gauss-Jordan elimination of a matrix that a block shares: one warp eliminates a panel in registers
-// (warp_panel.cuh), then all warps apply it to all columns that it changes. All threads of the block
-// must call, after a barrier, and wait before they use the factors.
+// Gauss-Jordan elimination of a matrix that a block shares: one warp eliminates a panel in
+// registers (warp_panel.cuh), then all warps apply it to all columns that it changes. All threads
+// of the block must call, after a barrier, and wait before they use the factors.
 
 #include "libdense/gpu/row_exchanges.cuh"
 
@@ -116,10 +116,9 @@ __device__ __forceinline__ void eliminate_in_block(PanelMatrix<T> a, const Jorda
                 APERTURE_UNROLL
                 for (int t = 0; t < most; ++t) {
                     if (t >= width) continue;
-                    entry[t] =
-                        t == k ? solved
-                               : core::multiply_add(entry[t], -applied.factor(first + t, k),
-                                                    solved);
+                    entry[t] = t == k ? solved
+                                      : core::multiply_add(entry[t], -applied.factor(first + t, k),
+                                                           solved);
                 }
             }
             APERTURE_UNROLL

@@ -4,8 +4,8 @@
 
 // LU and Cholesky factorisations of a matrix that a block shares. They look left: all threads bring
 // the rows of a panel up to date, whose entries a thread has in registers, and one warp factors it
-// (warp_panel.cuh). All threads of the block must call, after a barrier, and wait before they use the
-// factors.
+// (warp_panel.cuh). All threads of the block must call, after a barrier, and wait before they use
+// the factors.
 
 #include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/row_exchanges.cuh"
@@ -41,8 +41,8 @@ __device__ __forceinline__ void share_numbers(int first, int last, Visit visit) 
     if (own - core::lane_rank() < last) visit_some(own, OwnNumbers<1>{});
 }
 
-/// entry[s][c] -= sum over k < depth, whole panels, of own[s] common[c]: load_own(k, of_own) and load_common(k,
-/// of_common) load the factors of a chunk of k.
+/// entry[s][c] -= sum over k < depth, whole panels, of own[s] common[c]: load_own(k, of_own) and
+/// load_common(k, of_common) load the factors of a chunk of k.
 template <int slots, class T, class LoadOwn, class LoadCommon>
 __device__ __forceinline__ void subtract_products(T (&entry)[slots][panel_width<T>], int depth,
                                                   LoadOwn load_own, LoadCommon load_common) {

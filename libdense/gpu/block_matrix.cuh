@@ -110,8 +110,9 @@ struct BlockMatrix {
 template <class T>
 inline constexpr int panel_width = sizeof(T) == 16 ? 4 : 8;
 
-/// Entries from a row to the next in the memory that a block works in: 8 from the first of each panel
-/// on, in an odd number of chunks, so that those of 8 neighbouring rows are in different banks.
+/// Entries from a row to the next in the memory that a block works in: 8 from the first of each
+/// panel on, in an odd number of chunks, so that those of 8 neighbouring rows are in different
+/// banks.
 template <class T>
 APERTURE_HD constexpr int panel_row_stride(int columns) {
     const int last_panel = (columns - 1) / panel_width<T> * panel_width<T>;
@@ -203,9 +204,9 @@ __device__ __forceinline__ bool has_chunks(int columns, const BlockMatrix<T>& a)
            reinterpret_cast<unsigned long long>(a.data) % sizeof(Chunk<T>) == 0;
 }
 
-/// Stores value(i, j, chunk) of the chunks (i, j), (i, j + 1), ... where wanted(i, j), of one matrix
-/// in another: neighbouring threads get neighbouring chunks of a row, and load several before they
-/// store them.
+/// Stores value(i, j, chunk) of the chunks (i, j), (i, j + 1), ... where wanted(i, j), of one
+/// matrix in another: neighbouring threads get neighbouring chunks of a row, and load several
+/// before they store them.
 template <class T, class FromStride, class ToStride, class Wanted, class Value>
 __device__ __forceinline__ void copy_chunks(int rows, int columns, const T* from,
                                             FromStride from_stride, T* to, ToStride to_stride,
@@ -241,14 +242,14 @@ __device__ __forceinline__ void copy_chunks(int rows, int columns, const T* from
     }
 }
 
-/// Loads a matrix, or its lower triangle with anything above; the block must wait before it uses it.
-/// Calls seen(entry).
+/// Loads a matrix, or its lower triangle with anything above; the block must wait before it uses
+/// it. Calls seen(entry).
 template <class T, class Seen>
 __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
                                             const BlockMatrix<const T>& from,
                                             const PanelMatrix<T>& to, Seen seen) {
     const auto wanted = [&](int i, int j) { return !lower || j <= i; };
-    if (chunk_entries<T> > 1 && has_chunks(columns, from)) {
+    if (chunk_entries < T >> 1 && has_chunks(columns, from)) {
         copy_chunks(rows, columns, from.data, from.row_stride, to.data, to.stride, wanted,
                     [&](int, int, const Chunk<T>& its) {
                         APERTURE_UNROLL
@@ -277,7 +278,7 @@ template <class T, class Value>
 __device__ __forceinline__ void store_matrix(int rows, int columns, const PanelMatrix<T>& from,
                                              const BlockMatrix<T>& to, Value value) {
     const auto all = [](int, int) { return true; };
-    if (chunk_entries<T> > 1 && has_chunks(columns, to)) {
+    if (chunk_entries < T >> 1 && has_chunks(columns, to)) {
         copy_chunks(rows, columns, from.data, from.stride, to.data, to.row_stride, all,
                     [&](int i, int j, Chunk<T> its) {
                         APERTURE_UNROLL

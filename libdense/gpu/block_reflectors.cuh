@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// QR factorisation of a matrix that a block shares: one warp finds a panel's reflectors in registers
-// (reflector_panel.cuh), then all warps apply them to the columns behind. All threads of the block must
-// call, after a barrier, and wait before they use the factors.
+// QR factorisation of a matrix that a block shares: one warp finds a panel's reflectors in
+// registers (reflector_panel.cuh), then all warps apply them to the columns behind. All threads of
+// the block must call, after a barrier, and wait before they use the factors.
 
 #include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/reflector_panel.cuh"
@@ -14,8 +14,8 @@ namespace aperture::dense {
 /// A = Q R in place, reflectors below R; `tau` [n], `gram` and `triangle`
 /// [panel_width][panel_width], and memory for a ReflectorPanel's column in shared memory.
 template <int slots, class T>
-__device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> a, T* tau,
-                                                   T* gram, T* triangle, T* column_memory) {
+__device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> a, T* tau, T* gram,
+                                                   T* triangle, T* column_memory) {
     constexpr int most = panel_width<T>;
     // Quarters of a warp read without bank conflicts.
     constexpr int rows_at_once = sizeof(T) == 4 ? 2 : 4;

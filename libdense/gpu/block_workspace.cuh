@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where the kernels that give a block a problem keep its matrix, and with how many threads and registers
-// they work.
+// Where the kernels that give a block a problem keep its matrix, and with how many threads and
+// registers they work.
 
 #include "libdense/gpu/block_matrix.cuh"
 

@@ -47,7 +47,8 @@ struct LayoutTiles {
     APERTURE_HD int stride() const { return loaded_problems() | 1; }
 };
 
-/// A thread's numbers of a tile's lines, which `width` threads share: number i is in line i >> bits.
+/// A thread's numbers of a tile's lines, which `width` threads share: number i is in line i >>
+/// bits.
 struct LayoutNumbers {
     int first;  ///< i of the first one; the next are `step` apart
     int step;
@@ -143,8 +144,8 @@ __global__ void __launch_bounds__(layout_threads)
         for (int j = 0; j < layout_loads; ++j) {
             const int i = first + j * load.step;
             if (is_loaded(i)) {
-                value[j] = functor(from_first[offset(load.line(i), from_line) +
-                                              load.along(i) - load.first_along]);
+                value[j] = functor(
+                    from_first[offset(load.line(i), from_line) + load.along(i) - load.first_along]);
             }
         }
         APERTURE_UNROLL
@@ -253,8 +254,9 @@ void launch_change_layout(Executor& executor, MatrixBatch<const T, typename Exec
     const auto a = detail::as_lines(core::kernel_view(from), turned, all);
     const auto b = detail::as_lines(core::kernel_view(to), turned, all);
     if (order_of(from) == Order::problems) {
-        order_of(to) == Order::problems ? detail::launch_tiles<true, true>(executor, a, b, functor)
-                                        : detail::launch_tiles<true, false>(executor, a, b, functor);
+        order_of(to) == Order::problems
+            ? detail::launch_tiles<true, true>(executor, a, b, functor)
+            : detail::launch_tiles<true, false>(executor, a, b, functor);
     } else {
         order_of(to) == Order::problems
             ? detail::launch_tiles<false, true>(executor, a, b, functor)

@@ -22,11 +22,12 @@ APERTURE_HD constexpr int elimination_bytes(bool jordan, int n) {
 /// Eliminates a general matrix of order up to 32 slots, by LU or by Gauss-Jordan elimination, and
 /// computes what the operands ask for; an inverse by the latter.
 ///
-/// Block: one problem after another, its factors in shared or scratch memory (block_left_looking.cuh, block_jordan.cuh).
-/// Warp: one right-hand side at a time, in registers. Grid: any number of blocks on x. Shared:
-/// elimination_bytes and, if the matrix is there, [n][panel_row_stride] of T. Bytes per problem:
-/// sizeof(T) times the entries of the operands. Flops per problem (times 4 if complex): 2/3 n^3
-/// (Gauss-Jordan n^3, inverse 2 n^3) and 2 n^2 per right-hand side.
+/// Block: one problem after another, its factors in shared or scratch memory
+/// (block_left_looking.cuh, block_jordan.cuh). Warp: one right-hand side at a time, in registers.
+/// Grid: any number of blocks on x. Shared: elimination_bytes and, if the matrix is there,
+/// [n][panel_row_stride] of T. Bytes per problem: sizeof(T) times the entries of the operands.
+/// Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3, inverse 2 n^3) and 2 n^2 per
+/// right-hand side.
 template <class T, int slots, MatrixPlace place, bool jordan>
 __global__ void __launch_bounds__(block_solver_threads_of(slots),
                                   block_solver_blocks(slots, sizeof(T) == 4 && !jordan))
@@ -155,7 +156,8 @@ inline constexpr int cholesky_bytes = 32;
 /// of T. Bytes per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per
 /// problem (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
-__global__ void __launch_bounds__(block_solver_threads_of(slots), block_solver_blocks(slots, sizeof(T) == 4))
+__global__ void __launch_bounds__(block_solver_threads_of(slots),
+                                  block_solver_blocks(slots, sizeof(T) == 4))
     cholesky_in_block(CholeskyArguments<T> p, T* scratch) {
     const T zero = T(RealOf<T>(0));
     const auto n = static_cast<int>(p.a.extent[1]);

@@ -112,8 +112,8 @@ struct ThreadTile {
 };
 
 /// A warp's entries of C in fp64 on tensor cores: products of 16 x 8 real or 8 x 8 complex numbers.
-/// The latter have real and imaginary parts of A as 16 rows, which are multiplied with real parts of
-/// B and, turned by i, with imaginary ones.
+/// The latter have real and imaginary parts of A as 16 rows, which are multiplied with real parts
+/// of B and, turned by i, with imaginary ones.
 template <class T>
 struct WarpProductTile {
     static constexpr tuning::ProductShape shape = tuning::large_product<T>;

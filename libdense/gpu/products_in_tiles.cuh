@@ -33,9 +33,9 @@ struct ProductArguments {
 };
 
 /// Thread or warp: a Tile of C of one problem (product_tiles.cuh). Block: tiles of `rows` x
-/// `columns` entries of C of `problems_per_block` problems. Grid: groups of problems times blocks of
-/// C on x, the latter fastest. Shared: slices of A and B, and, unless tiles are stored directly, C.
-/// Bytes per problem: sizeof(T) (m k + k n + m n), and m n more where beta is not 0. Flops per
+/// `columns` entries of C of `problems_per_block` problems. Grid: groups of problems times blocks
+/// of C on x, the latter fastest. Shared: slices of A and B, and, unless tiles are stored directly,
+/// C. Bytes per problem: sizeof(T) (m k + k n + m n), and m n more where beta is not 0. Flops per
 /// problem: 2 m n k (times 4 if complex).
 template <class T, class Tile>
 __global__ void __launch_bounds__(Tile::shape.most_rows* Tile::shape.most_columns* Tile::lanes,

@@ -145,7 +145,8 @@ template <class E, class Tile, class Executor>
 void multiply_in_tiles(Executor& executor, ProductArguments<E> p, bool a_by_depth,
                        bool b_by_depth) {
     divide_product<Tile>(p);
-    const int stages = choose_slices<Tile>(p, a_by_depth, b_by_depth, executor.shared_memory_per_block());
+    const int stages =
+        choose_slices<Tile>(p, a_by_depth, b_by_depth, executor.shared_memory_per_block());
     const int threads =
         core::round_up(p.threads_of_c.size() * p.problems_per_block, core::warp_size);
     p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
@@ -206,8 +207,7 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
         const auto by_depth = [](const KernelView<const E, 3>& operand) {
             return operand.extent[2] > 1 && operand.stride[2] == 1;
         };
-        multiply_in_tiles<E, WarpProductTile<E>>(
-            executor, p, by_depth(p.a), by_depth(p.b));
+        multiply_in_tiles<E, WarpProductTile<E>>(executor, p, by_depth(p.a), by_depth(p.b));
     }
 }
 

@@ -8,8 +8,8 @@
 
 namespace aperture::dense {
 
-/// Bytes of shared memory before the matrix: the products of a panel's reflectors, its part of R, one
-/// of its columns and tau [n] of T, and a number of each warp.
+/// Bytes of shared memory before the matrix: the products of a panel's reflectors, its part of R,
+/// one of its columns and tau [n] of T, and a number of each warp.
 template <class T>
 APERTURE_HD constexpr int qr_vector_bytes(int m, int n) {
     const int panel =
@@ -26,7 +26,8 @@ APERTURE_HD constexpr int qr_vector_bytes(int m, int n) {
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2 m n^2 - 2/3 n^3, and 4 m n - 2 n^2 + n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
-__global__ void __launch_bounds__(block_solver_threads_of(slots), block_solver_blocks(slots, sizeof(T) * slots <= 16))
+__global__ void __launch_bounds__(block_solver_threads_of(slots),
+                                  block_solver_blocks(slots, sizeof(T) * slots <= 16))
     qr_in_block(QrArguments<T> p, T* scratch) {
     using R = RealOf<T>;
     const auto m = static_cast<int>(p.a.extent[1]);

@@ -19,8 +19,8 @@ APERTURE_HD constexpr int reflector_column_entries(int slots) {
 }
 
 /// Columns [first, first + width) from row `first` on of a matrix of `rows` rows, at most 32 slots
-/// of them. A lane has every `groups`-th row of one column: sums over rows take few shuffles. Entries
-/// beyond the matrix are zero.
+/// of them. A lane has every `groups`-th row of one column: sums over rows take few shuffles.
+/// Entries beyond the matrix are zero.
 template <class T, int slots>
 struct ReflectorPanel {
     static constexpr int most = panel_width<T>;
@@ -79,7 +79,8 @@ struct ReflectorPanel {
             const int lead = step / groups;
             const int lead_group = step % groups;
             const int from = lead / chunk * chunk;
-            // Calls visit(t, entry) for the column's entries below the diagonal in rows of this lane.
+            // Calls visit(t, entry) for the column's entries below the diagonal in rows of this
+            // lane.
             const auto for_each_below = [&](auto visit) {
                 APERTURE_UNROLL
                 for (int base = from; base < height; base += chunk) {
@@ -123,13 +124,12 @@ struct ReflectorPanel {
                                              (on_diagonal + product * core::conj(reflector.factor))
                                        : T(R(0));
             if (core::lane_rank() < step) {
-                gram[step * most + own] =
-                    core::conj(on_diagonal * scale) + core::conj(product * scale) * reflector.factor;
+                gram[step * most + own] = core::conj(on_diagonal * scale) +
+                                          core::conj(product * scale) * reflector.factor;
             }
             if (core::lane_rank() == 0) tau[first + step] = reflector.tau;
             const T part = share * reflector.factor;
-            for_each_below(
-                [&](int t, T v) { entry[t] = core::multiply_add(entry[t], -part, v); });
+            for_each_below([&](int t, T v) { entry[t] = core::multiply_add(entry[t], -part, v); });
             const T diagonal = own == step ? T(reflector.beta) : entry[lead] - share;
             entry[lead] = group() == lead_group ? diagonal : entry[lead];
         }

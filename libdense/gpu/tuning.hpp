@@ -103,9 +103,10 @@ inline constexpr int largest_columns_order_of_solve = 16;
 
 /// Bytes of a matrix that a block works on for each of its threads: as few warps as keep a
 /// multiprocessor busy, for all wait while one factors a panel. Where each panel changes the whole
-/// matrix, there is more to do for the others. H100, microseconds for 1000 problems with 32, 64 and 128
-/// threads: LU with pivoting fp32 of order 64 37, 53, -, of 96 135, 131, 163, of 128 354, 298, 273,
-/// complex fp32 of order 64 104, 112, 148; inverse fp64 of order 64 191, 157, 179, of 96 1162, 765, 635.
+/// matrix, there is more to do for the others. H100, microseconds for 1000 problems with 32, 64 and
+/// 128 threads: LU with pivoting fp32 of order 64 37, 53, -, of 96 135, 131, 163, of 128 354, 298,
+/// 273, complex fp32 of order 64 104, 112, 148; inverse fp64 of order 64 191, 157, 179, of 96 1162,
+/// 765, 635.
 template <class T>
 inline constexpr std::size_t left_looking_bytes = 128 * sizeof(T);
 inline constexpr std::size_t right_looking_bytes = 512;
@@ -138,7 +139,8 @@ struct ProductShape {
 /// Where C has up to 32 rows or columns: enough to be as fast as the memory.
 inline constexpr int largest_small_product = 32;
 template <class T>
-inline constexpr ProductShape small_product{4, 4, 16, 8, 32, sizeof(T) == 4 ? 7 : sizeof(T) == 8 ? 5 : 3};
+inline constexpr ProductShape small_product{4, 4,  16,
+                                            8, 32, sizeof(T) == 4 ? 7 : sizeof(T) == 8 ? 5 : 3};
 /// From this number of columns on, threads store their entries of C where they belong, and read
 /// rows of A along the depth. H100, fp32, milliseconds of order 8 to 32 without and with: 0.288
 /// 0.321, 0.272 0.299, 0.309 0.297, 0.296 0.274.

@@ -73,8 +73,8 @@ struct WarpPanel {
     /// without moving it: of several the first, and row `step` if its entry is NaN. Returns the
     /// row where it was; lane 0 records it in `recorded`.
     __device__ __forceinline__ int exchange_pivot(int step, int* recorded) {
-        using Bits = typename core::Conditional<sizeof(RealOf<T>) == 4, unsigned,
-                                                unsigned long long>::Type;
+        using Bits =
+            typename core::Conditional<sizeof(RealOf<T>) == 4, unsigned, unsigned long long>::Type;
         Bits bits[slots];
         Bits largest = 0;
         APERTURE_UNROLL
@@ -89,8 +89,8 @@ struct WarpPanel {
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) {
             const bool wanted = bits[s] == largest && position[s] >= step;
-            first_of_them = core::Minimum()(first_of_them,
-                                            wanted ? static_cast<unsigned>(position[s]) : ~0u);
+            first_of_them =
+                core::Minimum()(first_of_them, wanted ? static_cast<unsigned>(position[s]) : ~0u);
         }
         const auto row = static_cast<int>(core::warp_minimum(first_of_them));
         APERTURE_UNROLL
@@ -123,7 +123,8 @@ struct WarpPanel {
     }
 };
 
-/// Eliminates below the panel's pivots: factors of L replace what they clear. Rows keep their lanes.
+/// Eliminates below the panel's pivots: factors of L replace what they clear. Rows keep their
+/// lanes.
 template <bool exchange, class T, int slots>
 __device__ __forceinline__ void factor_lu_panel(WarpPanel<T, slots>& panel, int* rows, int& info) {
     constexpr int most = panel_width<T>;

@@ -63,8 +63,8 @@ __device__ __forceinline__ void load_entries(T (&to)[count], int, const PanelMat
 /// The entries of x that a step of a substitution changes.
 enum class Cleared { below, above, below_and_above };
 
-/// A x = b in place, with a lower or upper triangular matrix, or one whose columns clear all others;
-/// with `unit_diagonal` one with ones on its diagonal.
+/// A x = b in place, with a lower or upper triangular matrix, or one whose columns clear all
+/// others; with `unit_diagonal` one with ones on its diagonal.
 template <Cleared cleared, bool unit_diagonal, class T, int slots, class Matrix>
 __device__ __forceinline__ void substitute(int n, const Matrix& a, WarpVector<T, slots>& x) {
     constexpr int at_once = 4;

@@ -109,7 +109,8 @@ TYPED_TEST(RegisterSolves, KeepRowsInRegisters) {
         const int inverse_lanes = tuning::rows_lanes<E>(order, order, true);
         const int solve_lanes = tuning::rows_lanes<E>(order, order + 1, false);
         of_triangles.push_back(core::text("cholesky_in_rows<", its, triangle_lanes, ">"));
-        of_triangles.push_back(core::text("solve_positive_in_rows<", its, "1, ", triangle_lanes, ">"));
+        of_triangles.push_back(
+            core::text("solve_positive_in_rows<", its, "1, ", triangle_lanes, ">"));
         of_rows.push_back(core::text("lu_in_rows<", its, lanes, ", true>"));
         of_rows.push_back(core::text("inverse_in_rows<", its, inverse_lanes, ">"));
         of_rows.push_back(core::text("solve_in_rows<", its, "1, ", solve_lanes, ", true>"));
