@@ -2,20 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted times of libdense's own factorisations (README.md, "How the GPU does it"). What the
 // kernels have in common with Anderson's model is that nothing overlaps: times add up.
+#include "libdense/kernel_model.hpp"
+
 #include <algorithm>
 #include <complex>
 
 #include "aperture/core/error.hpp"
 #include "aperture/dense/batch_model.hpp"
+#include "libcore/gpu/complex.cuh"
 #include "libcore/gpu/occupancy.hpp"
 #include "libcore/rounding.hpp"
-
-namespace aperture::core {
-template <class T>
-struct Complex;
-}
 #include "libdense/gpu/tuning.hpp"
-#include "libdense/kernel_model.hpp"
 
 namespace aperture::dense {
 namespace {
@@ -52,10 +49,12 @@ core::MultiprocessorLimits limits_of(const DeviceParameters& device) {
             static_cast<std::size_t>(device.shared_bytes)};
 }
 
-int columns_lanes(const Element& element, tuning::ColumnsWork work, int n) {
-    return element.bytes == 4   ? tuning::columns_lanes<float>(work, n, n)
-           : element.bytes == 8 ? tuning::columns_lanes<double>(work, n, n)
-                                : tuning::columns_lanes<std::complex<double>>(work, n, n);
+/// Calls its argument with a number of the element's type.
+template <class Function>
+int with_type(const Element& element, Function function) {
+    if (element.bytes == 4) return function(float());
+    if (element.bytes == 16) return function(core::Complex<double>());
+    return element.complex ? function(core::Complex<float>()) : function(double());
 }
 
 /// What a problem in registers takes with `lanes` lanes and `slots` columns, or a row, in each.
@@ -187,13 +186,14 @@ KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,
             "no model of this operation's kernels");
     expects(order >= 1 && order <= 128, "no model of order ", order);
     const auto n = static_cast<int>(order);
-    const int columns = columns_lanes(
-        element, lu ? tuning::ColumnsWork::factor_with_exchanges : tuning::ColumnsWork::factor, n);
-    const int rows = lu ? tuning::rows_lanes(n) : 0;
-    if (columns > 0 && (!lu || n <= tuning::largest_columns_order_of_lu)) {
-        return in_registers(device, costs, operation, n, element, columns, false);
-    }
-    if (rows > 0) return in_registers(device, costs, operation, n, element, rows, true);
+    const bool rows =
+        operation == BatchOperation::cholesky || (lu && n > tuning::largest_columns_order);
+    const int lanes = with_type(element, [&]<class T>(T) {
+        using Columns = tuning::ColumnsWork;
+        if (rows) return lu ? tuning::rows_lanes<T>(n, n, true) : tuning::triangle_lanes<T>(n);
+        return tuning::columns_lanes<T>(lu ? Columns::lu : Columns::qr, n, n);
+    });
+    if (lanes > 0) return in_registers(device, costs, operation, n, element, lanes, rows);
     return in_block(device, costs, operation, n, element);
 }
 

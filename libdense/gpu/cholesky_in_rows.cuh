@@ -109,10 +109,6 @@ __device__ __forceinline__ void eliminate_triangle(TriangleRows<T, order, tile_r
     }
 }
 
-/// 1 / sqrt(x), within two units in the last place.
-__device__ __forceinline__ float reciprocal_root(float x) { return rsqrtf(x); }
-__device__ __forceinline__ double reciprocal_root(double x) { return rsqrt(x); }
-
 /// A = G G^H.
 template <class T, int order, int lanes>
 __global__ void __launch_bounds__(rows_threads) cholesky_in_rows(CholeskyArguments<T> p) {

@@ -21,7 +21,7 @@
 namespace aperture::dense {
 
 /// What is left of the pivots' columns.
-enum class Cleared {
+enum class PivotColumns {
     factors,  ///< those of L, in the tile
     nothing,
     inverse,  ///< columns of it, in registers: rows are cleared above the pivots, too
@@ -31,8 +31,8 @@ enum class Cleared {
 /// lot of code; others are slower with small panels (H100, fp32, order 32, percent of the bound
 /// with 4, 16 and 32 columns: LU with pivoting 34 43 50, without 46 - 83, solve 23 23 28; inverse
 /// 44 - 31).
-APERTURE_HD constexpr int rows_panel(Cleared cleared, int order) {
-    return cleared == Cleared::inverse ? 4 : order;
+APERTURE_HD constexpr int rows_panel(PivotColumns kept, int order) {
+    return kept == PivotColumns::inverse ? 4 : order;
 }
 /// Columns in registers.
 APERTURE_HD constexpr int rows_width(int columns) { return (columns + 3) / 4 * 4; }
@@ -149,7 +149,8 @@ __device__ __forceinline__ RowPivot choose_pivot(const GeneralRows<T, order, col
 }
 
 /// One step of elimination; calls record(k, pivot, reciprocal).
-template <bool exchange, Cleared cleared, class T, int order, int columns, int lanes, class Record>
+template <bool exchange, PivotColumns kept, class T, int order, int columns, int lanes,
+          class Record>
 __device__ __forceinline__ void eliminate_column(
     GeneralRows<T, order, columns, lanes>& rows,
     const WarpTile<T, order, rows_width(columns), lanes>& tile, int first, int s, int& info,
@@ -157,12 +158,12 @@ __device__ __forceinline__ void eliminate_column(
     using Rows = GeneralRows<T, order, columns, lanes>;
     constexpr int chunk = chunk_entries<T>;
     constexpr int slots = Rows::slots;
-    constexpr bool around = cleared == Cleared::inverse;
+    constexpr bool around = kept == PivotColumns::inverse;
     const int k = first + s;
     T* const pivot_row = tile.row(k);
     RowPivot pivot{k, k};
     if (exchange) pivot = choose_pivot(rows, k, s, tile.at.lane);
-    if (exchange && cleared == Cleared::factors) {
+    if (exchange && kept == PivotColumns::factors) {
         T* const its = tile.row(pivot.from);
         APERTURE_NO_UNROLL
         for (int j = tile.at.lane * chunk; j < first; j += lanes * chunk) {
@@ -193,8 +194,8 @@ __device__ __forceinline__ void eliminate_column(
         T& entry = rows.entry[slot][s];
         const bool active = around ? rows.position(slot) != k : rows.position(slot) > k;
         factor[slot] = active ? reciprocal.times(entry) : T(RealOf<T>(0));
-        if (cleared == Cleared::factors) entry = active ? factor[slot] : entry;
-        if (cleared == Cleared::inverse) entry = active ? -factor[slot] : T(RealOf<T>(1));
+        if (kept == PivotColumns::factors) entry = active ? factor[slot] : entry;
+        if (kept == PivotColumns::inverse) entry = active ? -factor[slot] : T(RealOf<T>(1));
     }
     Rows::template for_each_chunk<around>(first, [&](int c, int column) {
         if (!around && c + chunk <= s + 1) return;
@@ -213,22 +214,23 @@ __device__ __forceinline__ void eliminate_column(
 
 /// Eliminates below the pivots or, for the inverse, everywhere else. Columns from `order` on are
 /// right-hand sides.
-template <bool exchange, Cleared cleared, class T, int order, int columns, int lanes, class Record>
+template <bool exchange, PivotColumns kept, class T, int order, int columns, int lanes,
+          class Record>
 __device__ __forceinline__ void eliminate_rows(
     GeneralRows<T, order, columns, lanes>& rows,
     const WarpTile<T, order, rows_width(columns), lanes>& tile, int& info, Record record) {
     using Rows = GeneralRows<T, order, columns, lanes>;
     constexpr int chunk = chunk_entries<T>;
-    constexpr int panel = rows_panel(cleared, order);
+    constexpr int panel = rows_panel(kept, order);
     APERTURE_NO_UNROLL
     for (int first = 0; first < order; first += panel) {
         APERTURE_UNROLL
         for (int s = 0; s < panel; ++s) {
             if (order % panel == 0 || first + s < order) {
-                eliminate_column<exchange, cleared>(rows, tile, first, s, info, record);
+                eliminate_column<exchange, kept>(rows, tile, first, s, info, record);
             }
         }
-        if (cleared == Cleared::factors) {
+        if (kept == PivotColumns::factors) {
             __syncwarp();
             APERTURE_UNROLL
             for (int slot = 0; slot < Rows::slots; ++slot) {
@@ -260,7 +262,7 @@ __global__ void __launch_bounds__(rows_threads) lu_in_rows(LuArguments<T> p) {
     int info = 0;
     bool odd = false;
     int exchanged[Rows::slots] = {};
-    eliminate_rows<exchange, Cleared::factors>(
+    eliminate_rows<exchange, PivotColumns::factors>(
         rows, tile, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>&) {
             odd = odd != (pivot.from != k);
             APERTURE_UNROLL
@@ -299,8 +301,8 @@ __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) 
     {
         Rows rows;
         rows.load(tile);
-        eliminate_rows<exchange, Cleared::nothing>(rows, tile, info,
-                                                   [](int, RowPivot, const PivotReciprocal<T>&) {});
+        eliminate_rows<exchange, PivotColumns::nothing>(
+            rows, tile, info, [](int, RowPivot, const PivotReciprocal<T>&) {});
     }
     // From here on lanes have rows of [U | Y].
     T* row[slots];
@@ -346,7 +348,7 @@ __global__ void __launch_bounds__(rows_threads) inverse_in_rows(LuArguments<T> p
     int info = 0;
     int pivot_row[slots] = {};
     PivotReciprocal<T> own_reciprocal[slots] = {};
-    eliminate_rows<true, Cleared::inverse>(
+    eliminate_rows<true, PivotColumns::inverse>(
         rows, tile, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>& reciprocal) {
             APERTURE_UNROLL
             for (int slot = 0; slot < slots; ++slot) {
