@@ -92,7 +92,7 @@ StepCycles measure_step_cycles(core::Gpu& gpu, bool qr, index_t problems, const 
     return result;
 }
 
-int timed_blocks(const core::Gpu& gpu, bool qr) {
+int timed_blocks(core::Gpu& gpu, bool qr) {
     const LayoutKernel timed(gpu, qr, timed_shape, true);
     return core::occupancy(core::multiprocessor_limits(gpu),
                            core::kernel_needs(gpu, timed.kernel.kernel,

@@ -41,6 +41,6 @@ inline constexpr int timed_threads = 64;
 StepCycles measure_step_cycles(core::Gpu& gpu, bool qr, index_t problems, const float* from,
                                float* to, float* tau);
 /// Blocks of that kernel on a multiprocessor.
-int timed_blocks(const core::Gpu& gpu, bool qr);
+int timed_blocks(core::Gpu& gpu, bool qr);
 
 }  // namespace aperture::bench

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libcore/gpu/block.cuh"
 #include "libdense/gpu/spectral_steps.cuh"
 
 namespace aperture::dense {
@@ -26,14 +25,12 @@ struct RealRows {
     static constexpr int width = of_problem < core::warp_size ? of_problem : core::warp_size;
     static constexpr int problems = core::warp_size / width;
     static constexpr int warps = of_problem / width;
-    /// On a multiprocessor, as registers suffice for.
-    static constexpr int blocks = order * static_cast<int>(sizeof(R)) > 256 ? 12 : 16;
     static constexpr int stride = order | 1;
     /// Of a sweep: a pair for every two columns, and what says how many there are.
     static constexpr int most_slots = order / 2 + 1;
-    static constexpr int all_slots = problems * most_slots;
-    static constexpr int shared_bytes = 2 * all_slots * static_cast<int>(sizeof(RotationPair<R>)) +
-                                        core::warp_size * stride * static_cast<int>(sizeof(R));
+    static constexpr int shared_bytes =
+        problems * most_slots * static_cast<int>(sizeof(RotationPair<R>)) +
+        core::warp_size * stride * static_cast<int>(sizeof(R));
 
     const KernelView<T, 3>& vectors;
     R* tile;  ///< [32][stride]
@@ -74,15 +71,15 @@ struct RealRows {
 /// one, or those of several. Grid: ceil(problems / RealRows::problems) RealRows::warps on x.
 /// Shared: RealRows::shared_bytes. Flops: 6 for each real row and rotation.
 template <class T, int order>
-__global__ void __launch_bounds__(core::warp_size, RealRows<T, order>::blocks)
-    rotate_columns(RotateArguments<T> p) {
+__global__ void __launch_bounds__(core::warp_size) rotate_columns(RotateArguments<T> p) {
     using R = RealOf<T>;
     using Rows = RealRows<T, order>;
     constexpr int most_slots = Rows::most_slots;
+    constexpr int loads = (most_slots + Rows::width - 1) / Rows::width;
     const auto n = static_cast<int>(p.vectors.extent[2]);
     const int lane = core::lane_rank();
-    RotationPair<R>* const first_slots = core::shared<RotationPair<R>>();
-    const Rows rows(p.vectors, reinterpret_cast<R*>(first_slots + 2 * Rows::all_slots));
+    RotationPair<R>* const all_slots = core::shared<RotationPair<R>>();
+    const Rows rows(p.vectors, reinterpret_cast<R*>(all_slots + Rows::problems * most_slots));
     R* const own_row = rows.tile + lane * Rows::stride;
     rows.for_each_entry([](const R& entry, R& in_tile) { in_tile = entry; });
     __syncwarp();
@@ -94,56 +91,52 @@ __global__ void __launch_bounds__(core::warp_size, RealRows<T, order>::blocks)
     const bool exists = problem < p.vectors.extent[0];
     const bool failed = exists && p.info(problem) != 0;
     bool active = exists && !failed;
+    RotationPair<R>* const slots = all_slots + lane / Rows::width * most_slots;
     const RotationPair<R>* from = p.by.rotations + problem * p.by.capacity;
-    RotationPair<R>* const own_slots = first_slots + lane / Rows::width * most_slots;
-    RotationPair<R>* slots = own_slots + Rows::all_slots;
-    // Starts to copy the next sweep to the slots that are free.
+    RotationPair<R> next[loads];
     const auto load_next = [&] {
-        slots = slots == own_slots ? own_slots + Rows::all_slots : own_slots;
-        for (int slot = lane % Rows::width; slot < (active ? most_slots : 0); slot += Rows::width) {
-            APERTURE_UNROLL
-            for (int part = 0; part < static_cast<int>(sizeof(R)) / 4; ++part) {
-                core::copy_async<16>(&slots[slot].upper_c + part * 2,
-                                     &from[slot].upper_c + part * 2);
-            }
+        APERTURE_UNROLL
+        for (int s = 0; s < loads; ++s) {
+            const int slot = s * Rows::width + lane % Rows::width;
+            if (active && slot < most_slots) next[s] = from[slot];
         }
-        core::commit_copies();
-    };
-    const auto turn = [](R c, R s, R& x, R& y) {
-        const R turned = x * c - y * s;
-        y = x * s + y * c;
-        x = turned;
     };
     load_next();
     while (__any_sync(core::full_warp, active)) {
-        core::wait_for_copies();
+        APERTURE_UNROLL
+        for (int s = 0; s < loads; ++s) {
+            const int slot = s * Rows::width + lane % Rows::width;
+            if (active && slot < most_slots) slots[slot] = next[s];
+        }
         __syncwarp();
-        const RotationPair<R>* const sweep = slots;
         int top = -1;
         int bottom = 0;
         if (active) {
-            top = static_cast<int>(sweep[0].upper_c);
-            bottom = static_cast<int>(sweep[0].upper_s);
+            top = static_cast<int>(slots[0].upper_c);
+            bottom = static_cast<int>(slots[0].upper_s);
             from += top - bottom + 2;
             active = top >= 0;
         }
         load_next();
-        // A bit for each pair: the compiler knows that a vote is the same for all lanes.
-        unsigned wanted = active ? (2u << top) - (1u << bottom) : 0;
-        if constexpr (Rows::problems == 1) {
-            wanted = __ballot_sync(core::full_warp, lane >= bottom && lane <= top);
-        }
         APERTURE_UNROLL
         for (int k = order / 2 - 1; k >= 0; --k) {
-            if ((wanted >> k & 1) != 0) {
-                const RotationPair<R> its = sweep[1 + top - k];
+            if (k <= top && k >= bottom) {
+                const RotationPair<R> pair = slots[1 + top - k];
                 if (2 * k + 2 < order) {
-                    turn(its.upper_c, its.upper_s, z[2 * k + 1],
-                         z[2 * k + 2 < order ? 2 * k + 2 : 0]);
+                    R& x = z[2 * k + 1];
+                    R& y = z[2 * k + 2 < order ? 2 * k + 2 : 0];
+                    const R turned = x * pair.upper_c - y * pair.upper_s;
+                    y = x * pair.upper_s + y * pair.upper_c;
+                    x = turned;
                 }
-                turn(its.lower_c, its.lower_s, z[2 * k], z[2 * k + 1]);
+                R& x = z[2 * k];
+                R& y = z[2 * k + 1];
+                const R turned = x * pair.lower_c - y * pair.lower_s;
+                y = x * pair.lower_s + y * pair.lower_c;
+                x = turned;
             }
         }
+        __syncwarp();
     }
     const unsigned* const ranks = p.by.ranks_of(problem, n);
     APERTURE_UNROLL
