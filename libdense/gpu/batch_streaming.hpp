@@ -56,7 +56,7 @@ template <class Executor>
 index_t problems_of_long_runs(Executor& executor, const StreamedBytes& operand) {
     // GB/s of both directions at once, rows 600,000 bytes apart, H100: 1 KiB 25, 4 KiB 32, 9 KiB
     // 27, 16 KiB 46, 32 KiB 49, one run 50.
-    constexpr index_t long_bytes = 16 << 10;
+    constexpr index_t long_bytes = 32 << 10;
     const ByteBatch<core::Host>& host = operand.host;
     const index_t element = host.extent[3];
     const bool is_interleaved = host.stride[0] == element && host.extent[1] * host.extent[2] > 1;

@@ -304,7 +304,7 @@ TEST(StreamingPlan, MakesRunsOfLockedInterleavedBatchesLong) {
         Slow executor(locked);
         return detail::problems_of_long_runs(executor, detail::bytes_of(input(batch.view())));
     };
-    EXPECT_EQ(long_runs(Order::problems, true), 2048);
+    EXPECT_EQ(long_runs(Order::problems, true), 4096);
     EXPECT_EQ(long_runs(Order::problems, false), 1);
     EXPECT_EQ(long_runs(Order::columns, true), 1);
     Slow executor(true);
