@@ -100,7 +100,13 @@ struct WarpTile {
     /// rows from `begin` on; wait() must follow.
     template <int count, int length, bool lower = false, class U>
     __device__ __forceinline__ void load(const KernelView<U, 3>& batch, int begin = 0) const {
-        for_each_piece<count, length>(
+        if constexpr (single_words<length>) {
+            if (gapless<count, length>(batch)) {
+                load_words<count, length>(batch.data + at.first * batch.stride[0], begin);
+                return;
+            }
+        }
+        for_each_piece<count, length, load_width<length>>(
             batch, begin, [&]<int width>(const T* from, int i, int j, T* entry) {
                 if (lower && j > i) return;
                 core::copy_async<width* static_cast<int>(sizeof(T))>(entry, from);
@@ -115,14 +121,15 @@ struct WarpTile {
     template <int count, int length>
     __device__ __forceinline__ void store(const KernelView<T, 3>& batch, int begin = 0) const {
         __syncwarp();
-        for_each_piece<count, length>(batch, begin,
-                                      [&]<int width>(T* to, int, int, const T* entry) {
-                                          if constexpr (width == chunk) {
-                                              store_chunk(to, chunk_at(entry));
-                                          } else {
-                                              *to = *entry;
-                                          }
-                                      });
+        constexpr int most = length % chunk == 0 ? chunk : 1;
+        for_each_piece<count, length, most>(batch, begin,
+                                            [&]<int width>(T* to, int, int, const T* entry) {
+                                                if constexpr (width == chunk) {
+                                                    store_chunk(to, chunk_at(entry));
+                                                } else {
+                                                    *to = *entry;
+                                                }
+                                            });
     }
     /// Starts to copy right-hand sides [problem][r][row] from `begin` on to the columns from
     /// `column` on, with zeros beyond, or stores them.
@@ -149,20 +156,59 @@ struct WarpTile {
     }
 
   private:
-    /// Calls visit<width>(its address, row, column, entry of the tile) for chunks of matrices
+    /// Entries that are loaded at once: 16 or 8 bytes where rows are a multiple of that.
+    template <int length>
+    static constexpr int load_width = length % chunk == 0                 ? chunk
+                                      : sizeof(T) == 4 && length % 2 == 0 ? 2
+                                                                          : 1;
+    /// Whether these are single words, of which asynchronous copies are slow.
+    template <int length>
+    static constexpr bool single_words = load_width<length> == 1 && sizeof(T) == 4;
+
+    /// Whether matrices of count x length lie one after another without gaps.
+    template <int count, int length, class U>
+    __device__ __forceinline__ static bool gapless(const KernelView<U, 3>& batch) {
+        return batch.extent[1] == count && batch.stride[2] == 1 && batch.stride[1] == length &&
+               batch.stride[0] == count * length;
+    }
+    /// Loads matrices without gaps, several entries before one is stored.
+    template <int count, int length>
+    __device__ __forceinline__ void load_words(const T* from, int begin) const {
+        constexpr int at_once = 8;
+        constexpr int most = RowsPosition<lanes>::problems * count * length;
+        const int existing = at.valid * count * length;
+        T* const tile = first + begin * row_stride;
+        APERTURE_NO_UNROLL
+        for (int base = core::lane_rank(); base < most; base += at_once * core::warp_size) {
+            T entry[at_once];
+            APERTURE_UNROLL
+            for (int e = 0; e < at_once; ++e) {
+                const int i = base + e * core::warp_size;
+                entry[e] = i < existing ? from[i] : T(RealOf<T>(0));
+            }
+            APERTURE_UNROLL
+            for (int e = 0; e < at_once; ++e) {
+                const int i = base + e * core::warp_size;
+                const int row = i / length;
+                if (i < most) {
+                    tile[row / count * (problem_stride - count * row_stride) +
+                         row * (row_stride - length) + i] = entry[e];
+                }
+            }
+        }
+    }
+    /// Calls visit<width>(its address, row, column, entry of the tile) for pieces of matrices
     /// without gaps, else for single entries.
-    template <int count, int length, class U, class Visit>
+    template <int count, int length, int width, class U, class Visit>
     __device__ __forceinline__ void for_each_piece(const KernelView<U, 3>& batch, int begin,
                                                    const Visit& visit) const {
         constexpr int problems = RowsPosition<lanes>::problems;
         constexpr int matrix = count * length;
-        constexpr int width = length % chunk == 0 ? chunk : 1;
         constexpr unsigned pieces = matrix / width;
         const unsigned lane = static_cast<unsigned>(core::thread_rank()) % core::warp_size;
         T* const tile = first + begin * row_stride;
         U* const from = batch.data + at.first * batch.stride[0];
-        if (batch.extent[1] == count && batch.stride[2] == 1 && batch.stride[1] == length &&
-            batch.stride[0] == matrix &&
+        if (gapless<count, length>(batch) &&
             reinterpret_cast<unsigned long long>(from) % (width * sizeof(T)) == 0) {
             APERTURE_UNROLL_BY(8)
             for (unsigned i = lane; i < problems * pieces; i += core::warp_size) {
