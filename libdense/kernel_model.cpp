@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Predicted times of libdense's own factorisations (README.md, "How the GPU does it"). What the
-// kernels have in common with Anderson's model is that nothing overlaps: times add up.
+// Predicted times of libdense's own factorisations (README.md, "How long a batch takes").
 #include "libdense/kernel_model.hpp"
 
 #include <algorithm>
-#include <complex>
+#include <cmath>
 
 #include "aperture/core/error.hpp"
 #include "aperture/dense/batch_model.hpp"
@@ -24,176 +23,177 @@ using core::index_t;
 constexpr int warp = 32;
 constexpr double issued_a_cycle = 4;
 
-/// What a row that a step updates takes, and an entry of it in a lane's columns.
-struct StepCosts {
-    double row;
-    double entry;
-};
-StepCosts in_columns(const KernelCosts& costs, BatchOperation operation, int lanes) {
-    // A thread that has the whole matrix sends nothing to others.
-    const double row = operation == BatchOperation::qr ? costs.qr_row : costs.column_row;
-    return {lanes > 1 ? row : row / 2, operation == BatchOperation::qr   ? costs.qr_entry
-                                       : operation == BatchOperation::lu ? costs.lu_entry
-                                                                         : costs.cholesky_entry};
-}
-
 double cost_of(const KernelCosts& costs, const Element& element) {
     if (element.complex) return element.bytes == 16 ? costs.complex_fp64 : costs.complex_fp32;
     return element.bytes == 8 ? costs.fp64 : 1;
 }
 
-core::MultiprocessorLimits limits_of(const DeviceParameters& device) {
+/// Blocks on a multiprocessor; at least one.
+double resident_blocks(const DeviceParameters& device, int registers, int bytes, int threads) {
     expects(device.registers > 0 && device.shared_bytes > 0,
             "the device's registers and shared memory are not known");
-    return {device.warps, device.blocks, device.registers,
-            static_cast<std::size_t>(device.shared_bytes)};
+    const core::MultiprocessorLimits limits{device.warps, device.blocks, device.registers,
+                                            static_cast<std::size_t>(device.shared_bytes)};
+    const core::KernelNeeds needs{registers, static_cast<std::size_t>(bytes)};
+    return std::max(core::occupancy(limits, needs, threads).blocks, 1);
 }
 
 /// Calls its argument with a number of the element's type.
 template <class Function>
-int with_type(const Element& element, Function function) {
+auto with_type(const Element& element, Function function) {
     if (element.bytes == 4) return function(float());
     if (element.bytes == 16) return function(core::Complex<double>());
     return element.complex ? function(core::Complex<float>()) : function(double());
 }
 
-/// What a problem in registers takes with `lanes` lanes and `slots` columns, or a row, in each.
-KernelWork in_registers(const DeviceParameters& device, const KernelCosts& costs,
-                        BatchOperation operation, int n, const Element& element, int lanes,
-                        bool rows) {
-    const int slots = rows ? 1 : ceil_div(n, lanes);
-    const StepCosts of_step =
-        rows ? StepCosts{0, costs.row_entry} : in_columns(costs, operation, lanes);
-    const int problems = warp / lanes;
-    double instructions = costs.register_entry * n * n * problems / warp;
-    for (int k = 0; k < n; ++k) {
-        const int left = rows ? 1 : slots - k / lanes;
-        instructions += costs.register_step + (n - k - 1) * (of_step.row + of_step.entry * left);
-    }
-    instructions *= cost_of(costs, element);
-    constexpr int threads = 128;
-    constexpr int other_registers = 28;
-    const int of_columns = (rows ? n : (slots + 1) * n) * element.bytes / 4;
-    const core::KernelNeeds needs{
-        std::min(of_columns + other_registers, 255),
-        static_cast<std::size_t>(threads / lanes * n * (n | 1) * element.bytes)};
-    const core::Occupancy on = core::occupancy(limits_of(device), needs, threads);
-    return {instructions / problems, costs.wait * instructions + 2 * device.global_latency,
-            static_cast<double>(std::max(on.warps, 1) * problems)};
+/// Lanes that have a problem's rows or columns in registers; 0 if a block has the problem.
+int lanes_of(BatchOperation operation, int n, const Element& element) {
+    using tuning::ColumnsWork;
+    return with_type(element, [&]<class T>(T) {
+        if (operation == BatchOperation::cholesky) return tuning::triangle_lanes<T>(n);
+        if (operation == BatchOperation::lu && n > tuning::largest_columns_order) {
+            return tuning::rows_lanes<T>(n, n, true);
+        }
+        return tuning::columns_lanes<T>(
+            operation == BatchOperation::lu ? ColumnsWork::lu : ColumnsWork::qr, n, n);
+    });
 }
 
-/// How often a block's warps do something in all, and the busiest of them.
-struct Passes {
-    double all = 0;
-    double of_a_warp = 0;
-    void add(int passes, int warps) {
-        all += passes;
-        of_a_warp += ceil_div(passes, warps);
+/// What a problem in the registers of `lanes` lanes takes.
+KernelWork in_registers(const DeviceParameters& device, const KernelCosts& costs,
+                        BatchOperation operation, int n, const Element& element, int lanes) {
+    const bool cholesky = operation == BatchOperation::cholesky;
+    const bool qr = operation == BatchOperation::qr;
+    const int chunk = 16 / element.bytes;
+    const int problems = warp / lanes;
+    const int slots = ceil_div(n, lanes);
+    const bool columns = qr || (!cholesky && n <= tuning::largest_columns_order);
+    double chunks = 2.0 * slots * (columns ? n : ceil_div(n, chunk));
+    double entries = 0;
+    int kept = 0;  // in the registers of a lane
+    for (int slot = 0; slot < slots; ++slot) {
+        const int steps = std::min((slot + 1) * lanes, n);
+        const int length = cholesky ? steps : n;
+        kept += length;
+        entries += steps * (length - 0.5 * (steps + 1));
     }
-};
+    // A step publishes a row or column, and all load it.
+    for (int k = 0; k < n && lanes > 1; ++k) chunks += 2 * ceil_div(n - k, chunk);
+    // Rows of 4-byte numbers that are no chunks are loaded by twos, or one by one: eight, then a
+    // wait for these.
+    const int stored = n % chunk == 0 ? chunk : 1;
+    const int loaded = stored == 1 && element.bytes == 4 && n % 2 == 0 ? 2 : stored;
+    const int own = ceil_div(n * n * problems, warp);
+    const int waits = element.bytes == 4 && loaded == 1 ? ceil_div(own, 8) : 1;
+    const double instructions =
+        costs.piece * (ceil_div(own, loaded) + ceil_div(own, stored)) + costs.chunk * chunks +
+        cost_of(costs, element) * (n * (qr ? costs.reflector : costs.step) +
+                                   entries * (qr ? costs.qr_entry : costs.entry));
+    constexpr int threads = 128;
+    const int registers = std::min(24 + 7 * kept * element.bytes / 20, 255);
+    const int bytes = threads / lanes * n * (ceil_div(n, chunk) | (lanes > 1 ? 1 : 0)) * 16;
+    return {instructions / problems,
+            costs.wait * instructions + (1 + waits) * device.global_latency,
+            resident_blocks(device, registers, bytes, threads) * threads / lanes};
+}
 
 /// The block of a problem of n x n, as BlockLaunch has it.
 struct BlockShape {
-    int width;    ///< of panels
-    int threads;  ///< of the block
-    int slots;    ///< rows of a panel in a lane
-    int registers;
+    int width;  ///< of panels
+    int chunk;  ///< entries in 16 bytes
     int bytes;  ///< of shared memory
-    BlockShape(int n, const Element& element, int shared_bytes)
-        : width(element.bytes == 16 ? 4 : 8), threads(warp), slots(n <= 64 ? 2 : 4) {
-        const int words = slots * width * element.bytes / 4;
-        registers = words <= 16 ? 80 : words <= 32 ? 112 : 224;
-        const int chunk = 16 / element.bytes;
-        bytes = n * (core::round_up(n, width) / chunk | 1) * 16;
-        const int most = 2 * bytes > shared_bytes ? 256 : 128;
-        while (threads < most && threads * 64 < n * n) threads *= 2;
+    int registers;
+    int threads = warp;
+    BlockShape(BatchOperation operation, int n, const Element& element)
+        : width(element.bytes == 16 ? 4 : 8),
+          chunk(16 / element.bytes),
+          bytes(n * (((n - 1) / width * width + 8) / chunk | 1) * 16) {
+        const int slots = n <= 64 ? 2 : 4;
+        const bool qr = operation == BatchOperation::qr;
+        registers = element.bytes * (qr ? slots : 4) <= 16 ? 160 : 224;
+        const int wanted = bytes / static_cast<int>(qr ? tuning::right_looking_bytes
+                                                       : with_type(element, []<class T>(T) {
+                                                             return tuning::left_looking_bytes<T>;
+                                                         }));
+        while (threads < warp * slots && 2 * threads <= wanted) threads *= 2;
     }
 };
 
-/// What the panels of a factorisation update.
-struct PanelPasses {
-    Passes updates, triangles, sums;
-    int barriers = 0;
+/// Instructions of all warps of a block, and of the one that has most.
+struct BlockWork {
+    double all = 0;
+    double of_a_warp = 0;
 
-    PanelPasses(BatchOperation operation, int n, int width, int warps) {
-        const bool lu = operation == BatchOperation::lu;
-        for (int first = 0; first + width < n; first += width) {
-            const int behind = n - first - width;
-            barriers += lu ? 3 : 2;
-            if (lu) triangles.add(ceil_div(behind, warp), warps);
-            if (operation == BatchOperation::qr) {
-                // A warp has all rows of 16 columns.
-                const int groups = ceil_div(behind, 16);
-                const int of_group = ceil_div(n - first, 8);
-                updates.all += groups * of_group;
-                updates.of_a_warp += ceil_div(groups, warps) * of_group;
-                sums.add(groups, warps);
-                continue;
-            }
-            const int high = ceil_div(behind, 8);
-            for (int left = 0; left < behind; left += warp) {
-                updates.add(lu ? high : high - left / 8, warps);
-            }
+    /// So many parts, of which warps have one at a time.
+    void add(double instructions, int parts, int warps) {
+        all += instructions * parts;
+        of_a_warp += instructions * ceil_div(parts, warps);
+    }
+};
+
+/// Panels of columns: one warp factors a panel, all have a share of the products.
+BlockWork panels_of(const KernelCosts& costs, BatchOperation operation, int n,
+                    const Element& element, const BlockShape& shape) {
+    const bool qr = operation == BatchOperation::qr;
+    const double type = cost_of(costs, element);
+    const int warps = shape.threads / warp;
+    BlockWork work;
+    // Brings rows or columns up to date by products with `depth` others, which pairs load together.
+    const auto look_left = [&](int numbers, int depth) {
+        const double loads = shape.width / 2.0 + 1;
+        const double of_a_chunk = shape.chunk * shape.width * type + loads;
+        work.add(costs.update * ceil_div(depth, shape.chunk) * of_a_chunk, ceil_div(numbers, warp),
+                 warps);
+    };
+    for (int first = 0; first < n; first += shape.width) {
+        const int left = n - first;
+        const int behind = std::max(left - shape.width, 0);
+        const int slots = left <= warp ? 1 : left <= 2 * warp ? 2 : 4;
+        const double step = qr ? costs.reflector_step + costs.reflector_slot * slots
+                               : costs.panel_step + costs.panel_slot * slots;
+        work.add(type * std::min(shape.width, left) * step, 1, warps);
+        if (qr) {
+            // The sums of all rows, and their triangle, take as long as two more.
+            work.add(type * costs.apply * (2 + ceil_div(left, 8)), ceil_div(behind, 16), warps);
+        } else {
+            look_left(left, first);
+            // Rows of U depend on the panel's triangle, too.
+            if (operation == BatchOperation::lu) look_left(behind, first + shape.width);
         }
     }
-};
-
-/// What a warp loads or stores of a matrix: chunks of several entries, or entries of odd orders.
-struct BlockTransfer {
-    int chunks;
-    int waits;  ///< for global memory, after eight chunks each
-
-    BlockTransfer(int n, const Element& element, int threads) {
-        const int entries = 16 / element.bytes;
-        const int columns = n % entries == 0 ? n / entries : n;
-        const int lanes = columns > 16 ? 32 : columns > 8 ? 16 : 8;
-        const int rows = threads / lanes;
-        chunks = ceil_div(columns, lanes) * ceil_div(n, rows);
-        waits = ceil_div(columns, lanes) * ceil_div(n, 8 * rows);
-    }
-};
+    return work;
+}
 
 /// What a problem in the shared memory of a block takes.
 KernelWork in_block(const DeviceParameters& device, const KernelCosts& costs,
                     BatchOperation operation, int n, const Element& element) {
-    const BlockShape shape(n, element, device.shared_bytes);
+    const BlockShape shape(operation, n, element);
     const int warps = shape.threads / warp;
-    const PanelPasses passes(operation, n, shape.width, warps);
-    const BlockTransfer transfer(n, element, shape.threads);
-    // One warp has the panels, and all have a share of the rest.
-    const double panels = n * (costs.panel_step + costs.panel_slot * shape.slots);
-    const double transfers = 2 * costs.panel_chunk * transfer.chunks;
-    const auto updates = [&](double Passes::*of) {
-        return costs.update * passes.updates.*of + costs.triangle * passes.triangles.*of +
-               costs.reflector_sums * passes.sums.*of;
-    };
-    const double type = cost_of(costs, element);
-    const double alone = type * (panels + transfers + updates(&Passes::of_a_warp));
-    const core::KernelNeeds needs{shape.registers, static_cast<std::size_t>(shape.bytes)};
-    const core::Occupancy on = core::occupancy(limits_of(device), needs, shape.threads);
-    return {type * (panels + transfers * warps + updates(&Passes::all)),
-            costs.wait * alone + passes.barriers * barrier_cycles(device, shape.threads) +
-                transfer.waits * device.global_latency,
-            static_cast<double>(std::max(on.blocks, 1))};
+    BlockWork work = panels_of(costs, operation, n, element, shape);
+    // A thread loads and stores chunks, or entries of odd orders, eight before it waits.
+    const int columns = n % shape.chunk == 0 ? n / shape.chunk : n;
+    const int lanes = columns > 16 ? 32 : columns > 8 ? 16 : 8;
+    const int rows = shape.threads / lanes;
+    work.add(2 * costs.block_chunk * ceil_div(columns, lanes) * ceil_div(n, rows), warps, warps);
+    const int waits = ceil_div(columns, lanes) * ceil_div(n, 8 * rows);
+    const int barriers = ceil_div(n, shape.width) * (operation == BatchOperation::lu ? 3 : 2);
+    return {work.all,
+            costs.wait * work.of_a_warp + barriers * barrier_cycles(device, shape.threads) +
+                waits * device.global_latency,
+            resident_blocks(device, shape.registers, shape.bytes, shape.threads)};
 }
 
 }  // namespace
 
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation, index_t order,
                        const Element& element, const KernelCosts& costs) {
-    const bool lu = operation == BatchOperation::lu;
-    expects(lu || operation == BatchOperation::qr || operation == BatchOperation::cholesky,
+    expects(operation == BatchOperation::lu || operation == BatchOperation::qr ||
+                operation == BatchOperation::cholesky,
             "no model of this operation's kernels");
     expects(order >= 1 && order <= 128, "no model of order ", order);
     const auto n = static_cast<int>(order);
-    const bool rows =
-        operation == BatchOperation::cholesky || (lu && n > tuning::largest_columns_order);
-    const int lanes = with_type(element, [&]<class T>(T) {
-        using Columns = tuning::ColumnsWork;
-        if (rows) return lu ? tuning::rows_lanes<T>(n, n, true) : tuning::triangle_lanes<T>(n);
-        return tuning::columns_lanes<T>(lu ? Columns::lu : Columns::qr, n, n);
-    });
-    if (lanes > 0) return in_registers(device, costs, operation, n, element, lanes, rows);
+    const int lanes = lanes_of(operation, n, element);
+    if (lanes > 0) return in_registers(device, costs, operation, n, element, lanes);
     return in_block(device, costs, operation, n, element);
 }
 
@@ -202,18 +202,18 @@ double predict_factors(const DeviceParameters& device, BatchOperation operation,
     const KernelWork work = kernel_work(device, operation, order, element, costs);
     expects(device.multiprocessors > 0 && device.clock_ghz > 0 && device.global_bandwidth > 0,
             "the device has not been measured");
-    const ProblemSize size{order, order, 0};
-    // Of a symmetric matrix a triangle is read, and the zeros above are written, too.
-    const double bytes = operation == BatchOperation::cholesky
-                             ? 1.5 * double(order * order) * element.bytes
-                             : work_of(operation, size, element).bytes;
+    const auto n = static_cast<double>(order);
+    // Of a symmetric matrix, sectors of 32 bytes are read that have entries of the triangle.
+    const double read =
+        operation == BatchOperation::cholesky ? std::min(n, n / 2 + 16.0 / element.bytes) : n;
+    const double bytes = n * (read + n) * element.bytes;
     const auto all = static_cast<double>(problems);
     const double a_multiprocessor = all / device.multiprocessors;
     const double rounds = problems > 0 ? std::max(a_multiprocessor / work.resident, 1.0) : 0;
-    const double cycles =
-        a_multiprocessor * work.instructions / issued_a_cycle + rounds * work.chain;
-    return 1e-6 * device.launch_us +
-           1e-9 * (cycles / device.clock_ghz + all * bytes / device.global_bandwidth);
+    const double nanoseconds =
+        std::hypot(a_multiprocessor * work.instructions / issued_a_cycle / device.clock_ghz,
+                   rounds * work.chain / device.clock_ghz, all * bytes / device.global_bandwidth);
+    return 1e-6 * device.launch_us + 1e-9 * nanoseconds;
 }
 
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation, index_t order,

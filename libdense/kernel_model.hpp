@@ -10,49 +10,48 @@
 namespace aperture::dense {
 
 /// What libdense's factorisations cost: instructions of a warp in fp32, where nothing else is said.
-/// Fitted by bench/fit_kernel_model to measurements on an H100 (docs/notes/batches.md).
+/// Counted in the code, then fitted by bench/fit_kernel_model to measurements on an H100
+/// (docs/notes/batches.md).
 struct KernelCosts {
-    double wait = 1.4;  ///< cycles that a warp waits after an instruction
+    double wait = 3.9;  ///< cycles that a warp alone takes for an instruction
     // How many times those of fp32.
-    double fp64 = 1.5;
-    double complex_fp32 = 2;
+    double fp64 = 1.4;
+    double complex_fp32 = 2.1;
     double complex_fp64 = 6;
     // Matrices in the registers of a thread or a group (in_columns.cuh, in_rows.cuh).
-    double register_step = 26;    ///< a pivot or a reflector
-    double register_entry = 7.6;  ///< an entry that is loaded and stored
-    double row_entry = 1.6;       ///< an entry that a step updates, where a lane has a row
-    double column_row = 1;        ///< where lanes have columns: a row that a step updates,
-    double qr_row = 2.3;
-    double lu_entry = 1.15;  ///< and its entry in each of these columns
-    double cholesky_entry = 1.4;
-    double qr_entry = 5;
-    // Matrices in a block (block_left_looking.cuh).
-    double panel_step = 195;      ///< a column of a panel,
-    double panel_slot = 14;       ///< and each 32 rows of it
-    double panel_chunk = 28;      ///< what a thread loads or stores at once, before and after
-    double triangle = 60;         ///< a panel's rows of 32 columns
-    double update = 150;          ///< of 8 x 32 entries, or of 8 rows of 16 columns by reflectors
-    double reflector_sums = 660;  ///< of 16 columns
+    double piece = 9.8;  ///< that a lane moves between global and shared memory
+    double chunk = 1.3;  ///< 16 bytes of a row between shared memory and registers
+    double step = 45;    ///< a pivot
+    double reflector = 109;
+    double entry = 1.06;    ///< that a step updates
+    double qr_entry = 2.3;  ///< likewise, and its part of a product
+    // Matrices in a block (block_left_looking.cuh, block_reflectors.cuh).
+    double block_chunk = 26;      ///< what a thread loads or stores at once, before and after
+    double panel_step = 55;       ///< a column of a panel,
+    double panel_slot = 7;        ///< and each 32 rows of it
+    double reflector_step = 132;  ///< likewise, of QR,
+    double reflector_slot = 25;
+    double update = 1.17;  ///< a multiply-add or load of panels that look left
+    double apply = 100;    ///< a panel's reflectors times 8 rows of 16 columns
 };
 
 inline constexpr std::array all_kernel_costs{
     std::pair{"wait", &KernelCosts::wait},
     std::pair{"fp64", &KernelCosts::fp64},
     std::pair{"complex_fp32", &KernelCosts::complex_fp32},
-    std::pair{"register_step", &KernelCosts::register_step},
-    std::pair{"register_entry", &KernelCosts::register_entry},
-    std::pair{"row_entry", &KernelCosts::row_entry},
-    std::pair{"column_row", &KernelCosts::column_row},
-    std::pair{"qr_row", &KernelCosts::qr_row},
-    std::pair{"lu_entry", &KernelCosts::lu_entry},
-    std::pair{"cholesky_entry", &KernelCosts::cholesky_entry},
+    std::pair{"piece", &KernelCosts::piece},
+    std::pair{"chunk", &KernelCosts::chunk},
+    std::pair{"step", &KernelCosts::step},
+    std::pair{"reflector", &KernelCosts::reflector},
+    std::pair{"entry", &KernelCosts::entry},
     std::pair{"qr_entry", &KernelCosts::qr_entry},
+    std::pair{"block_chunk", &KernelCosts::block_chunk},
     std::pair{"panel_step", &KernelCosts::panel_step},
     std::pair{"panel_slot", &KernelCosts::panel_slot},
-    std::pair{"panel_chunk", &KernelCosts::panel_chunk},
-    std::pair{"triangle", &KernelCosts::triangle},
+    std::pair{"reflector_step", &KernelCosts::reflector_step},
+    std::pair{"reflector_slot", &KernelCosts::reflector_slot},
     std::pair{"update", &KernelCosts::update},
-    std::pair{"reflector_sums", &KernelCosts::reflector_sums}};
+    std::pair{"apply", &KernelCosts::apply}};
 
 /// kernel_work and predict_factors with other costs.
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,

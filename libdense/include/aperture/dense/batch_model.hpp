@@ -148,9 +148,9 @@ struct KernelWork {
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,
                        core::index_t order, const Element& element);
 
-/// Seconds of the library's function on so many matrices, concatenated: the bytes at the device's
-/// bandwidth, the instructions of all, and rounds of as many matrices as are resident, one after
-/// the other.
+/// Seconds of the library's function on so many matrices, concatenated, of three times that overlap
+/// in part, as the root of the sum of their squares: the bytes at the device's bandwidth, the
+/// instructions of all, and rounds of as many matrices as are resident, one after the other.
 double predict_factors(const DeviceParameters& device, BatchOperation operation,
                        core::index_t order, const Element& element, core::index_t problems);
 
