@@ -79,11 +79,11 @@ __device__ __forceinline__ void store_chunk(T* entries, const Chunk<T>& chunk) {
 }
 
 /// The matrices of a warp's problems in shared memory.
-template <class T, int rows, int columns, int lanes>
+template <class T, int rows_, int columns_, int lanes>
 struct WarpTile {
     static constexpr int chunk = chunk_entries<T>;
-    static constexpr int row_stride = rows_stride<T>(columns, lanes);
-    static constexpr int problem_stride = rows_problem_stride<T>(rows, columns, lanes);
+    static constexpr int row_stride = rows_stride<T>(columns_, lanes);
+    static constexpr int problem_stride = rows_problem_stride<T>(rows_, columns_, lanes);
     RowsPosition<lanes> at;
     T* first;  ///< those of the warp
     T* own;    ///< that of this lane's problem
@@ -101,8 +101,10 @@ struct WarpTile {
     template <int count, int length, bool lower = false, class U>
     __device__ __forceinline__ void load(const KernelView<U, 3>& batch, int begin = 0) const {
         if constexpr (single_words<length>) {
-            if (gapless<count, length>(batch)) {
-                load_words<count, length>(batch.data + at.first * batch.stride[0], begin);
+            if (gapless<Part<count, length>>(batch)) {
+                load_gapless<Part<count, length>>(first + begin * row_stride,
+                                                  batch.data + at.first * batch.stride[0], at.valid,
+                                                  core::lane_rank(), core::warp_size);
                 return;
             }
         }
@@ -165,38 +167,18 @@ struct WarpTile {
     template <int length>
     static constexpr bool single_words = load_width<length> == 1 && sizeof(T) == 4;
 
-    /// Whether matrices of count x length lie one after another without gaps.
-    template <int count, int length, class U>
-    __device__ __forceinline__ static bool gapless(const KernelView<U, 3>& batch) {
-        return batch.extent[1] == count && batch.stride[2] == 1 && batch.stride[1] == length &&
-               batch.stride[0] == count * length;
-    }
-    /// Loads matrices without gaps, several entries before one is stored.
+    /// The matrices of count x length of all problems, as load_gapless takes them.
     template <int count, int length>
-    __device__ __forceinline__ void load_words(const T* from, int begin) const {
-        constexpr int at_once = 8;
-        constexpr int most = RowsPosition<lanes>::problems * count * length;
-        const int existing = at.valid * count * length;
-        T* const tile = first + begin * row_stride;
-        APERTURE_NO_UNROLL
-        for (int base = core::lane_rank(); base < most; base += at_once * core::warp_size) {
-            T entry[at_once];
-            APERTURE_UNROLL
-            for (int e = 0; e < at_once; ++e) {
-                const int i = base + e * core::warp_size;
-                entry[e] = i < existing ? from[i] : T(RealOf<T>(0));
-            }
-            APERTURE_UNROLL
-            for (int e = 0; e < at_once; ++e) {
-                const int i = base + e * core::warp_size;
-                const int row = i / length;
-                if (i < most) {
-                    tile[row / count * (problem_stride - count * row_stride) +
-                         row * (row_stride - length) + i] = entry[e];
-                }
-            }
+    struct Part {
+        static constexpr int problems = RowsPosition<lanes>::problems;
+        static constexpr int rows = count;
+        static constexpr int columns = length;
+        __device__ __forceinline__ static int offset(int i) {
+            const int row = i / length;
+            return row / count * (problem_stride - count * row_stride) +
+                   row * (row_stride - length) + i;
         }
-    }
+    };
     /// Calls visit<width>(its address, row, column, entry of the tile) for pieces of matrices
     /// without gaps, else for single entries.
     template <int count, int length, int width, class U, class Visit>
@@ -208,7 +190,7 @@ struct WarpTile {
         const unsigned lane = static_cast<unsigned>(core::thread_rank()) % core::warp_size;
         T* const tile = first + begin * row_stride;
         U* const from = batch.data + at.first * batch.stride[0];
-        if (gapless<count, length>(batch) &&
+        if (gapless<Part<count, length>>(batch) &&
             reinterpret_cast<unsigned long long>(from) % (width * sizeof(T)) == 0) {
             APERTURE_UNROLL_BY(8)
             for (unsigned i = lane; i < problems * pieces; i += core::warp_size) {
@@ -246,11 +228,11 @@ struct WarpTile {
         const auto existing = static_cast<int>(x.extent[1]);
         const bool by_problems = interleaved(x);
         APERTURE_UNROLL_BY(2)
-        for (int i = core::lane_rank(); i < problems * sides * rows; i += core::warp_size) {
-            const int problem = by_problems ? i % problems : i / (sides * rows);
-            const int entry = by_problems ? i / problems : i % (sides * rows);
-            const int r = entry / rows;
-            const int row = entry % rows;
+        for (int i = core::lane_rank(); i < problems * sides * rows_; i += core::warp_size) {
+            const int problem = by_problems ? i % problems : i / (sides * rows_);
+            const int entry = by_problems ? i / problems : i % (sides * rows_);
+            const int r = entry / rows_;
+            const int row = entry % rows_;
             visit(first[problem * problem_stride + row * row_stride + column + r], problem,
                   begin + r, row, problem < at.valid && begin + r < existing);
         }
