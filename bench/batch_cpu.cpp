@@ -6,6 +6,7 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
 #include "aperture/dense/batch_orthogonal.hpp"
+#include "aperture/dense/batch_spectral.hpp"
 #include "bench/batch_problem.hpp"
 
 namespace aperture::bench {
@@ -60,10 +61,24 @@ BatchCall<T> library_call(Task task) {
                 dense::least_squares<T>(on.cpu, on.in_a(), std::as_const(on.sides).view(),
                                         on.sides.view(), on.info.view());
             };
+        case Task::gauss_jordan:
+            return [](On& on) {
+                dense::solve_gauss_jordan<T>(on.cpu, on.in_a(), on.sides.view(), on.info.view());
+            };
         case Task::inverse:
             return [](On& on) { dense::invert<T>(on.cpu, on.in_a(), on.out_c(), on.info.view()); };
         case Task::qr:
             return [](On& on) { dense::factor_qr<T>(on.cpu, on.in_a(), on.out_c(), on.y.view()); };
+        case Task::eigen:
+            return [](On& on) {
+                dense::eigen_hermitian<T>(on.cpu, on.in_a(), on.values.view(), on.out_c(),
+                                          on.info.view());
+            };
+        case Task::svd:
+            return [](On& on) {
+                dense::svd<T>(on.cpu, on.in_a(), on.b.view(), on.values.view(), on.out_c(),
+                              on.info.view());
+            };
         case Task::change_layout:
             break;
     }

@@ -38,6 +38,7 @@ void add_task(Task task, int n) {
 void register_batches() {
     for (const Task task : all_tasks) {
         for (const int n : batch_orders()) {
+            if (!has_function(task, n)) continue;
             add_task<float>(task, n);
             add_task<double>(task, n);
             add_task<std::complex<float>>(task, n);

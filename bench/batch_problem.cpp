@@ -8,6 +8,8 @@
 #include <limits>
 #include <random>
 
+#include "aperture/dense/batch_spectral.hpp"
+
 namespace aperture::bench {
 namespace {
 
@@ -46,21 +48,29 @@ dense::Work work_of(Task task, index_t n, const dense::Element& element) {
         case Task::solve_by_qr:
             return {of(BatchOperation::qr).flops + 3 * of(BatchOperation::gemv).flops,
                     of(BatchOperation::gauss_jordan).bytes};
+        case Task::gauss_jordan:
+            return of(BatchOperation::gauss_jordan);
         case Task::inverse:
             return of(BatchOperation::invert);
         case Task::qr:
             return of(BatchOperation::qr);
+        case Task::svd:
+            return {0, 3 * matrix};
+        case Task::eigen:
         case Task::change_layout:
             break;
     }
+    // How many operations eigenvalues take depends on the matrices.
     return {0, 2 * matrix};
 }
 
 bool reads_positive(Task task) {
-    return task == Task::cholesky || task == Task::lu || task == Task::solve_positive;
+    return task == Task::cholesky || task == Task::lu || task == Task::solve_positive ||
+           task == Task::eigen || task == Task::gauss_jordan;
 }
 bool has_sides(Task task) {
-    return task == Task::solve || task == Task::solve_positive || task == Task::solve_by_qr;
+    return task == Task::solve || task == Task::solve_positive || task == Task::solve_by_qr ||
+           task == Task::gauss_jordan;
 }
 
 /// So many problems or, if `wanted` is 0, far more than the caches of a core, and at least 1000.
@@ -177,14 +187,24 @@ const char* name_of(Task task) {
             return "solve_positive";
         case Task::solve_by_qr:
             return "solve_by_qr";
+        case Task::gauss_jordan:
+            return "gauss_jordan";
         case Task::inverse:
             return "inverse";
         case Task::qr:
             return "qr";
+        case Task::eigen:
+            return "eigen";
+        case Task::svd:
+            return "svd";
         case Task::change_layout:
             break;
     }
     return "change_layout";
+}
+
+bool has_function(Task task, int n) {
+    return (task != Task::eigen && task != Task::svd) || n <= dense::max_spectral_order;
 }
 
 template <class T>
@@ -216,7 +236,10 @@ BatchProblem<T>::BatchProblem(const BatchCase& which)
     }
     if (task == Task::dot || task == Task::gemv || has_sides(task)) fill_vectors(x, 2);
     if (task == Task::dot || task == Task::gemv || task == Task::qr) fill_vectors(y, 3);
-    if (task == Task::gemm) fill(b, 4);
+    if (task == Task::gemm || task == Task::svd) fill(b, 4);
+    if (task == Task::eigen || task == Task::svd) {
+        values = core::Array<dense::Real<T>, 2>({problems, n});
+    }
     if (has_sides(task)) sides = core::Array<T, 3>({problems, 1, n});
     if (task != Task::dot && task != Task::gemv && !has_sides(task)) fill(c, 5);
     pivots = core::Array<int, 2>({problems, n});
@@ -247,6 +270,7 @@ double BatchProblem<T>::error(index_t p) const {
     }
     const M of_c = matrix<T>(laid_out<const T>(c), p, storage.by_columns);
     const M upper = of_c.template triangularView<Eigen::Upper>();
+    const auto diagonal = [&] { return column(values, p).col(0).template cast<Wide<T>>().eval(); };
     switch (task) {
         case Task::gemm: {
             const M of_b = matrix<T>(in_b(), p, storage.by_columns);
@@ -264,6 +288,12 @@ double BatchProblem<T>::error(index_t p) const {
         }
         case Task::inverse:
             return (of_a * of_c - M::Identity(n, n)).norm() / (norm * of_c.norm());
+        case Task::eigen:
+            return (of_a * of_c - of_c * diagonal().asDiagonal()).norm() / norm;
+        case Task::svd: {
+            const M left = matrix<T>(in_b(), p, storage.by_columns);
+            return (of_a - left * diagonal().asDiagonal() * of_c.adjoint()).norm() / norm;
+        }
         case Task::qr:
             return (upper.adjoint() * upper - of_a.adjoint() * of_a).norm() / (norm * norm);
         default:

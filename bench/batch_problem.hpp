@@ -31,8 +31,11 @@ enum class Task {
     solve,
     solve_positive,
     solve_by_qr,
+    gauss_jordan,
     inverse,
     qr,
+    eigen,
+    svd,
     change_layout,
 };
 
@@ -44,9 +47,12 @@ struct Storage {
 };
 
 inline constexpr std::array all_tasks{
-    Task::dot,         Task::gemv,       Task::gemm,  Task::cholesky,
-    Task::lu,          Task::pivoted_lu, Task::solve, Task::solve_positive,
-    Task::solve_by_qr, Task::inverse,    Task::qr,    Task::change_layout};
+    Task::dot,        Task::gemv,  Task::gemm,           Task::cholesky,    Task::lu,
+    Task::pivoted_lu, Task::solve, Task::solve_positive, Task::solve_by_qr, Task::gauss_jordan,
+    Task::inverse,    Task::qr,    Task::eigen,          Task::svd,         Task::change_layout};
+
+/// Whether there is a function for matrices of that order.
+bool has_function(Task task, int n);
 
 /// What is measured.
 struct BatchCase {
@@ -79,11 +85,12 @@ class BatchProblem {
     const Storage storage;
     const dense::Work work;  ///< of one problem
     const index_t problems;
-    core::Array<T, 3> a, b;   ///< [problem][n][n]: inputs
-    core::Array<T, 3> c;      ///< result
+    core::Array<T, 3> a, b;   ///< [problem][n][n]: inputs; b has singular vectors on the left
+    core::Array<T, 3> c;      ///< result; all other vectors of eigenvalues and singular values
     core::Array<T, 2> x, y;   ///< [problem][n]
     core::Array<T, 3> sides;  ///< [problem][1][n]: x at first
     core::Array<T, 1> results;
+    core::Array<dense::Real<T>, 2> values;  ///< [problem][n]: eigenvalues, singular values
     core::Array<int, 1> info;
     core::Array<int, 2> pivots;
 

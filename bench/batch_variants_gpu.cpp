@@ -13,7 +13,7 @@
 #include "bench/batch_mappings.hpp"
 #include "bench/block_shapes.hpp"
 #include "bench/factor_layouts.hpp"
-#include "bench/gpu_batch.hpp"
+#include "bench/gpu_calls.hpp"
 #include "bench/gpu_parameters.hpp"
 #include "bench/solve_forms.hpp"
 
@@ -55,13 +55,12 @@ void add_layouts(index_t problems) {
                 add_timed(full, [=, which = layout](benchmark::State& state,
                                                     const std::string& its_name) {
                     GpuBatch<float> on({task, n, {}, problems});
-                    measure_call<float>(
-                        state, its_name, on,
-                        [=](GpuBatch<float>& its) {
-                            factor_in_layout(its.gpu, task == Task::qr, which, n, its.problems,
-                                             its.a.data(), its.c.data(), its.y.data());
-                        },
-                        on.problems, false);
+                    measure_call<float>(state, its_name, on, {[=](GpuBatch<float>& its) {
+                                            factor_in_layout(its.gpu, task == Task::qr, which, n,
+                                                             its.problems, its.a.data(),
+                                                             its.c.data(), its.y.data());
+                                        }},
+                                        on.problems);
                 });
                 if (smoke) break;
             }
@@ -175,8 +174,10 @@ void add_mapping(const std::string& figure, const BatchCase& which, OtherMapping
                   std::to_string(at),
               [=](benchmark::State& state, const std::string& name) {
                   GpuBatch<float> on(which);
-                  measure_call<float>(state, name, on, mapped_call(which.task, mapping),
-                                      on.problems, which.task == Task::cholesky);
+                  const GpuCall<float> restore =
+                      which.task == Task::cholesky ? restore_c<float> : GpuCall<float>();
+                  measure_call<float>(state, name, on, {mapped_call(which.task, mapping), restore},
+                                      on.problems);
               });
 }
 

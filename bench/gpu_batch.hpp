@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/batch_problem.hpp"
+#include "bench/gpu_ceilings.hpp"
 
 /// Benchmarks of batches on a GPU: operands in both memories, the check of results, the time.
 namespace aperture::bench {
@@ -42,6 +43,7 @@ class GpuBatch {
         repeat(host.y, y, false);
         repeat(host.sides, sides, false);
         repeat(host.results, results, false);
+        repeat(host.values, values, false);
         repeat(host.info, info, false);
         // Of no exchanges, for kernels that make none.
         for (index_t p = 0; p < host.problems; ++p) {
@@ -59,6 +61,7 @@ class GpuBatch {
     core::Array<T, 2, core::Device> x, y;
     core::Array<T, 3, core::Device> sides;
     core::Array<T, 1, core::Device> results;
+    core::Array<dense::Real<T>, 2, core::Device> values;
     core::Array<int, 1, core::Device> info;
     core::Array<int, 2, core::Device> pivots;
 
@@ -68,19 +71,23 @@ class GpuBatch {
     core::View<const T, 2, core::Device> in_x() const { return x.view(); }
     core::View<const T, 2, core::Device> in_y() const { return y.view(); }
 
-    /// Restores what functions in place overwrite: c by a, and the right-hand sides.
-    void restore() {
-        copy_rows(c.data(), c.size(), a.data(), a.size(), std::min(a.size(), c.size()), 1);
+    /// Restores what functions in place overwrite.
+    void restore_sides() {
         copy_rows(sides.data(), sides.size(), x.data(), x.size(), sides.size(), 1);
+    }
+    void restore_matrices(T* matrices) {
+        copy_rows(matrices, a.size(), a.data(), a.size(), a.size(), 1);
     }
     /// The worst error of the last problems of the first `computed`, as many as the host has.
     double error(index_t computed) {
         const index_t few = host.problems;
         const index_t first = (computed / few - (computed < few ? 0 : 1)) * few;
-        to_host(c, host.c, first, host.storage.interleaved);
+        to_host(b, host.b, first, host.storage.interleaved);
+        to_host(c, host.c, first, host.storage.interleaved || host.task == Task::change_layout);
         to_host(y, host.y, first, false);
         to_host(sides, host.sides, first, false);
         to_host(results, host.results, first, false);
+        to_host(values, host.values, first, false);
         to_host(pivots, host.pivots, first, false);
         gpu.synchronize();
         double worst = 0;
@@ -146,6 +153,13 @@ class GpuBatch {
 
 template <class T>
 using GpuCall = std::function<void(GpuBatch<T>&)>;
+/// A way to compute a task. `restore`, which is not timed, comes before each call; empty where
+/// operands are not overwritten.
+template <class T>
+struct GpuMethod {
+    GpuCall<T> call;
+    GpuCall<T> restore = nullptr;
+};
 
 /// Registers NAME, which measures a few times without making its operands again.
 template <class Function>
@@ -155,15 +169,31 @@ void add_timed(const std::string& name, const Function& function) {
     registered->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(smoke ? 1 : 4);
 }
 
-/// Checks results of the first `count` problems, then times `call` on them and reports the rates.
+/// Percent of the bound: of the fastest copy of the operands, or of the peak of multiply-adds.
+template <class T>
+void report_rates(benchmark::State& state, core::Gpu& gpu, const dense::Work& work,
+                  index_t problems, double seconds) {
+    const bool single = std::same_as<dense::Real<T>, float>;
+    const double gigabytes = 1e-9 * work.bytes * double(problems);
+    const double gflop = 1e-9 * work.flops * double(problems);
+    const double copy = gigabytes / gpu_copy_gbs(gpu);
+    const double peak = gflop / gpu_peak_gflops(gpu, single ? GpuUnit::fp32 : GpuUnit::fp64);
+    state.counters["problems"] = double(problems);
+    state.counters["GB/s"] = gigabytes / seconds;
+    state.counters["GFLOP/s"] = gflop / seconds;
+    state.counters["%copy"] = 100 * copy / seconds;
+    state.counters["%bound"] = 100 * std::max(copy, peak) / seconds;
+}
+
+/// Checks results of the first `count` problems, then times the calls and reports the rates.
 template <class T>
 void measure_call(benchmark::State& state, const std::string& name, GpuBatch<T>& on,
-                  const GpuCall<T>& call, index_t count, bool in_place) {
+                  const GpuMethod<T>& method, index_t count) {
     core::Timeline timeline;
     const auto seconds = [&](int calls, bool compute) {
         return seconds_on(on.gpu, timeline, calls, [&](std::size_t) {
-            if (in_place) on.restore();
-            if (compute) call(on);
+            if (method.restore) method.restore(on);
+            if (compute) method.call(on);
         });
     };
     seconds(1, true);
@@ -174,11 +204,10 @@ void measure_call(benchmark::State& state, const std::string& name, GpuBatch<T>&
 
     constexpr double long_call = 2e-3;
     const int calls = smoke || seconds(1, true) > long_call ? 1 : calls_in_a_row;
-    const double best = measure(
-        state, name, [&] { return seconds(calls, true) - (in_place ? seconds(calls, false) : 0); });
-    state.counters["problems"] = double(count);
-    state.counters["GB/s"] = 1e-9 * on.host.work.bytes * double(count) / best;
-    state.counters["GFLOP/s"] = 1e-9 * on.host.work.flops * double(count) / best;
+    const double best = measure(state, name, [&] {
+        return seconds(calls, true) - (method.restore ? seconds(calls, false) : 0);
+    });
+    report_rates<T>(state, on.gpu, on.host.work, count, best);
 }
 
 }  // namespace aperture::bench
