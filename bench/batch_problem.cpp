@@ -22,12 +22,29 @@ using Wide = std::conditional_t<is_complex<T>, std::complex<double>, double>;
 template <class T>
 using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
 
+/// Bytes of the sectors of memory in which a matrix has entries of its lower triangle; mean of a
+/// batch.
+double triangle_bytes(index_t n, index_t entry_bytes) {
+    constexpr index_t sector = 32;
+    // After so many problems a matrix begins where a sector does again.
+    constexpr index_t problems = sector;
+    index_t sectors = 0, counted = 0;
+    for (index_t row = 0; row < problems * n; ++row) {
+        const index_t first = row * n * entry_bytes / sector;
+        const index_t end = ((row * n + row % n + 1) * entry_bytes - 1) / sector + 1;
+        sectors += end - std::max(first, counted);
+        counted = end;
+    }
+    return double(sectors * sector) / double(problems);
+}
+
 dense::Work work_of(Task task, index_t n, const dense::Element& element) {
     const auto of = [&](BatchOperation operation) {
         return dense::work_of(operation, {n, n, operation == BatchOperation::gemm ? n : 1},
                               element);
     };
     const double matrix = double(n * n) * element.bytes;
+    const double triangle = triangle_bytes(n, element.bytes);
     switch (task) {
         case Task::dot:
             return of(BatchOperation::dot);
@@ -36,7 +53,7 @@ dense::Work work_of(Task task, index_t n, const dense::Element& element) {
         case Task::gemm:
             return of(BatchOperation::gemm);
         case Task::cholesky:  // Zeros above the diagonal are written, too.
-            return {of(BatchOperation::cholesky).flops, 1.5 * matrix};
+            return {of(BatchOperation::cholesky).flops, triangle + matrix};
         case Task::lu:
         case Task::pivoted_lu:
             return of(BatchOperation::lu);
@@ -44,7 +61,7 @@ dense::Work work_of(Task task, index_t n, const dense::Element& element) {
             return {of(BatchOperation::lu).flops + of(BatchOperation::gemv).flops,
                     of(BatchOperation::gauss_jordan).bytes};
         case Task::solve_positive:
-            return of(BatchOperation::solve);
+            return {of(BatchOperation::solve).flops, triangle + 2 * double(n) * element.bytes};
         case Task::solve_by_qr:
             return {of(BatchOperation::qr).flops + 3 * of(BatchOperation::gemv).flops,
                     of(BatchOperation::gauss_jordan).bytes};
