@@ -181,7 +181,7 @@ M permuted(const M& a, core::View<const int, 1, core::Host> pivots, Storage::Piv
 }  // namespace
 
 std::vector<int> batch_orders() {
-    return smoke ? std::vector<int>{4, 9} : std::vector<int>{4, 8, 16, 24, 32, 48, 64, 128};
+    return smoke ? std::vector<int>{4, 9} : std::vector<int>{4, 8, 12, 16, 24, 32, 48, 64, 128};
 }
 
 const char* name_of(Task task) {

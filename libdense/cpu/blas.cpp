@@ -252,14 +252,13 @@ void gemm(core::Cpu& cpu, Op op_a, Op op_b, T alpha, MatrixBatch<const T, core::
     const auto columns = static_cast<int>(c.extent[2]);
     const auto depth = static_cast<int>(OperandShape(op_a, a).columns);
     const auto interleaved = [](const auto& batch) { return order_of(batch) == Order::problems; };
-    // Fewer columns would leave too many lanes empty.
-    const bool many = 3 * reals<T> * columns >= 2 * lanes::width<T>;
+    // Fewer columns would leave too many lanes empty; four take less time in lanes of problems.
+    const bool many = columns > 4 && 2 * reals<T> * columns >= lanes::width<T>;
     if (many && !interleaved(a) && !interleaved(b) && !interleaved(c)) {
         const auto operand = [](Op op, const auto& batch) {
             return lanes::Operand<T>{turned(op, batch), lanes::is_complex<T> && op == Op::adjoint};
         };
-        return lanes::multiply_by_columns<T>(cpu, operand(op_a, a), operand(op_b, b), alpha, beta,
-                                             c);
+        return lanes::multiply_by_rows<T>(cpu, operand(op_a, a), operand(op_b, b), alpha, beta, c);
     }
     lanes::for_each_pack<T>(
         cpu, a.extent[0],

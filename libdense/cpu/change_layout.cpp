@@ -23,7 +23,6 @@ constexpr index_t buffer_bytes = 256 * 1024;
 constexpr index_t most_entries = 256;
 constexpr index_t least_problems = 64;
 constexpr index_t turned_bytes = 16 * 1024;
-constexpr index_t cached_bytes = 4 * 1024 * 1024;
 
 /// The problems of a tile: a multiple of all numbers of lanes.
 template <class T>
@@ -182,7 +181,7 @@ void change_layout_by(core::Cpu& cpu, MatrixBatch<const T, core::Host> from,
     if (from.extent[1] > 1 && have_joined_rows(from) && have_joined_rows(to)) {
         return change_layout_by<T>(cpu, joined_rows(from), joined_rows(to), change, context);
     }
-    const bool past_caches = to.size() * index_t{sizeof(T)} > cached_bytes;
+    const bool past_caches = to.size() * index_t{sizeof(T)} > lanes::cached_bytes;
     const Order order = order_of(to);
     // Concatenated matrices that one tile has room for are stored as one run.
     const bool is_whole =

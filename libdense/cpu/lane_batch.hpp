@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "aperture/core/executor.hpp"
+#include "libcore/cpu/past_caches.hpp"
 #include "libcore/cpu/simd.hpp"
 #include "libcore/rounding.hpp"
 #include "libdense/batch_checks.hpp"
@@ -95,6 +96,16 @@ class Scratch {
         return matrix(batch.extent[1], batch.extent[2], order_of(batch));
     }
 
+    /// Room for so many numbers in the order of memory, which takes elements(count) elements.
+    T* entries(core::index_t count) {
+        auto* const result = reinterpret_cast<T*>(next_);
+        next_ += elements(count) * element_reals<T>;
+        return result;
+    }
+    static constexpr std::ptrdiff_t elements(core::index_t count) {
+        return core::ceil_div<core::index_t>(count, width<T>);
+    }
+
   private:
     Real<T>* next_;
 };
@@ -141,6 +152,21 @@ void for_each_run(const MatrixBatch<U, core::Host>& batch, core::index_t first, 
     }
 }
 
+/// Of the buffer through which rows go past the caches.
+inline constexpr core::index_t row_buffer_bytes = 32 * 1024;
+
+/// Whether rows of matrices go past the caches: a cache line that is stored through them is read
+/// before. Packs of a few kilobytes, which the first cache has room for, gain nothing.
+template <Scalar T>
+bool is_past_caches(const MatrixBatch<T, core::Host>& batch) {
+    constexpr core::index_t least_pack = 8 * 1024;
+    const auto [problems, rows, columns] = batch.extent;
+    const core::index_t bytes = rows * columns * core::index_t{sizeof(T)};
+    const core::index_t of_row = columns * core::index_t{sizeof(T)};
+    return problems * bytes > cached_bytes && width<T> * bytes >= least_pack &&
+           batch.stride[1] == columns && width<T> * of_row <= row_buffer_bytes;
+}
+
 }  // namespace detail
 
 /// The next packs of two batches, to be fetched in so many steps while one is computed. Nothing of
@@ -151,12 +177,14 @@ Ahead next_packs(const From& from, const MatrixBatch<T, core::Host>& to, core::i
                  core::index_t steps) {
     constexpr std::ptrdiff_t most = 40 * 1024;
     const std::ptrdiff_t bytes = width<T> * from.stride[0] * core::index_t{sizeof(T)};
-    const bool interleaved = order_of(from) == Order::problems || order_of(to) == Order::problems;
+    const Order order = order_of(to);
+    const bool interleaved = order_of(from) == Order::problems || order == Order::problems;
     const bool alike = from.stride[0] == to.stride[0];
     if (interleaved || !alike || steps == 0 || bytes > most) return {};
-    const auto* const matrices = from.data + first * from.stride[0];
-    return {matrices, matrices, to.data + first * to.stride[0], core::ceil_div(bytes, steps),
-            bytes,    bytes};
+    const bool past_caches = detail::is_past_caches(order == Order::rows ? transposed(to) : to);
+    T* const stored = past_caches ? nullptr : to.data + first * to.stride[0];
+    return {from.data + first * from.stride[0], nullptr, stored,
+            core::ceil_div(bytes, steps),       bytes,   bytes};
 }
 
 /// Loads problems [first, first + problems), at most `width`, into lanes; spare lanes repeat the
@@ -188,6 +216,45 @@ void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t fir
     }
 }
 
+namespace detail {
+
+/// Stores lanes [0, problems) to rows that are contiguous.
+template <Scalar T>
+void store_rows(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch, core::index_t first,
+                int problems, std::ptrdiff_t ahead) {
+    for_each_run<T>(batch, first, problems, Part::all, from,
+                    [&](const auto& runs, core::index_t length, const Real<T>* lanes) {
+                        scatter_runs<Real<T>>(lanes, length, problems, runs, width<T>, ahead);
+                    });
+}
+
+/// The same past the caches, of matrices whose rows follow one another without gaps: so many rows
+/// of all lanes at a time.
+template <Scalar T>
+void store_rows_past_caches(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
+                            core::index_t first, int problems) {
+    using core::index_t;
+    alignas(64) std::array<Real<T>, row_buffer_bytes / sizeof(Real<T>)> reals;
+    auto* const buffer = reinterpret_cast<T*>(reals.data());
+    const auto [all, rows, columns] = batch.extent;
+    const index_t at_once = row_buffer_bytes / (width<T> * columns * index_t{sizeof(T)});
+    for (index_t i = 0; i < rows; i += at_once) {
+        const index_t some = std::min(at_once, rows - i);
+        const index_t entries = some * columns;
+        store_rows<T>(from.from(i, 0), {buffer, {problems, some, columns}, {entries, columns, 1}},
+                      0, problems, 0);
+        const bool joined = entries == batch.stride[0];
+        const int runs = joined ? 1 : problems;
+        const auto bytes =
+            static_cast<std::size_t>(joined ? problems * entries : entries) * sizeof(T);
+        for (int l = 0; l < runs; ++l) {
+            core::copy_past_caches(buffer + l * entries, bytes, &batch(first + l, i, 0));
+        }
+    }
+}
+
+}  // namespace detail
+
 /// Stores lanes [0, problems) to problems [first, first + problems), all of every matrix. `from` is
 /// Scratch::like of the batch, or of any strides for Order::problems.
 template <Scalar T>
@@ -206,13 +273,10 @@ void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
                 scatter_element(from.load(i, j), problems, to);
             }
         }
+    } else if (detail::is_past_caches(batch)) {
+        detail::store_rows_past_caches(from, batch, first, problems);
     } else {
-        detail::for_each_run<T>(batch, first, problems, Part::all, from,
-                                [&](const auto& runs, core::index_t length, const Real<T>* lanes) {
-                                    scatter_runs<Real<T>>(
-                                        lanes, length, problems, runs, width<T>,
-                                        fetches ? detail::next_pack<T>(batch) : 0);
-                                });
+        detail::store_rows(from, batch, first, problems, fetches ? detail::next_pack<T>(batch) : 0);
     }
 }
 
@@ -228,11 +292,15 @@ void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratc
     const std::size_t bytes = std::max<std::size_t>(
         static_cast<std::size_t>(scratch_elements * element_reals<T>) * sizeof(Real<T>), 1);
     for (int t = 0; t < threads; ++t) cpu.scratch(t, bytes);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (core::index_t pack = 0; pack < packs; ++pack) {
-        auto* scratch = reinterpret_cast<Real<T>*>(cpu.scratch(omp_get_thread_num(), bytes));
-        body(pack * count, static_cast<int>(std::min(count, problems - pack * count)),
-             Scratch<T>(scratch));
+#pragma omp parallel num_threads(threads)
+    {
+        auto* const scratch = reinterpret_cast<Real<T>*>(cpu.scratch(omp_get_thread_num(), bytes));
+#pragma omp for schedule(static)
+        for (core::index_t pack = 0; pack < packs; ++pack) {
+            body(pack * count, static_cast<int>(std::min(count, problems - pack * count)),
+                 Scratch<T>(scratch));
+        }
+        core::complete_stores();
     }
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "libdense/cpu/lane_elements.hpp"
+#include "libdense/cpu/lane_runs.hpp"
 
 /// Small dense linear algebra on problems in lanes. Everything is built from one loop, sum[r][c] +=
 /// a(r, k) * b(c, k) (or its conjugate), over tiles in registers.
@@ -40,9 +41,9 @@ template <Second second, Scalar T>
             sum.re += a.im * b.im;
             sum.im -= a.re * b.im;
         } else {
-            sum.im += a.im * b.re;
-            sum.re -= a.im * b.im;
             sum.im += a.re * b.im;
+            sum.re -= a.im * b.im;
+            sum.im += a.im * b.re;
         }
     }
 }
@@ -289,18 +290,31 @@ template <int size, Scalar T>
     }
 }
 
+template <Scalar T>
+constexpr int cholesky_steps(int n) {
+    int steps = 0;
+    for (int j = 0; j < n; j += tile_diagonal<T>) {
+        const int below = std::max(n - j - tile_diagonal<T>, 0);
+        steps += 1 + (below + tile_rows<T> - 1) / tile_rows<T>;
+    }
+    return steps;
+}
+
 /// Factors Hermitian positive definite matrices of order n in place. Reads and writes the lower
 /// triangle only, which becomes G of A = G G^H with 1 / G_jj in place of G_jj. (G = L D^1/2 of A =
 /// L D L^H; Higham 2002, alg. 10.2, by tiles, left-looking.) Lanes with a matrix that is not
-/// positive definite get a meaningless factor, finite or infinite, and a nonzero info.
+/// positive definite get a meaningless factor, finite or infinite, and a nonzero info. Fetches
+/// `ahead` in cholesky_steps(n) steps.
 template <Scalar T>
-Pivots<T> factor(int n, const Matrix<T>& a) {
+Pivots<T> factor(int n, const Matrix<T>& a, Ahead ahead = {}) {
     constexpr int size = tile_diagonal<T>;
     Pivots<T> pivots;
     for (int j = 0; j < n; j += size) {
+        ahead.fetch();
         with_constant<size>(n - j, [&](auto columns) {
             factor_diagonal_tile<columns>(a, j, pivots);
             for (int i = j + size; i < n; i += tile_rows<T>) {
+                ahead.fetch();
                 with_constant<tile_rows<T>>(n - i, [&](auto rows) {
                     const Matrix<T> below = a.from(i, 0);
                     substitute_tile<Second::conjugated, Diagonal::real_reciprocals, rows, columns>(

@@ -98,10 +98,11 @@ template <int columns, Scalar T>
 
 /// The same for any number of columns.
 template <Scalar T>
-void apply_reflector(int m, int columns, const Matrix<T>& v, Element<T> factor,
-                     const Matrix<T>& c) {
+void apply_reflector(int m, int columns, const Matrix<T>& v, Element<T> factor, const Matrix<T>& c,
+                     Ahead* ahead = nullptr) {
     constexpr int some = is_complex<T> ? 4 : 8;
     for (int j = 0; j < columns; j += some) {
+        if (ahead != nullptr) ahead->fetch();
         with_constant<some>(columns - j, [&](auto tile) {
             apply_reflector_tile<tile>(m, v, factor, c.from(0, j));
         });
@@ -139,14 +140,24 @@ Element<T> make_reflector(int m, const Matrix<T>& a) {
     return tau;
 }
 
-/// A = Q R in place: R on and above the diagonal, reflectors below; tau is a row of n.
 template <Scalar T>
-void factor_qr(int m, int n, const Matrix<T>& a, const Matrix<T>& tau) {
+constexpr int qr_steps(int n) {
+    constexpr int some = is_complex<T> ? 4 : 8;
+    int steps = n;
+    for (int k = 1; k < n; ++k) steps += (k + some - 1) / some;
+    return steps;
+}
+
+/// A = Q R in place: R on and above the diagonal, reflectors below; tau is a row of n. Fetches
+/// `ahead` in qr_steps(n) steps.
+template <Scalar T>
+void factor_qr(int m, int n, const Matrix<T>& a, const Matrix<T>& tau, Ahead ahead = {}) {
     for (int k = 0; k < n; ++k) {
+        ahead.fetch();
         const Matrix<T> rest = a.from(k, k);
         const Element<T> factor = make_reflector(m - k, rest);
         tau.store(0, k, factor);
-        apply_reflector(m - k, n - k - 1, rest, conjugate(factor), rest.from(0, 1));
+        apply_reflector(m - k, n - k - 1, rest, conjugate(factor), rest.from(0, 1), &ahead);
     }
 }
 

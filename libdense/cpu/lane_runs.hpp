@@ -10,11 +10,14 @@
 #include "libcore/cpu/simd.hpp"
 #include "libcore/cpu/transpose.hpp"
 
-#if defined(__AVX512F__)
+#if defined(__AVX__)
 #include <immintrin.h>
 #endif
 
 namespace aperture::dense::lanes {
+
+/// Results of more bytes than this are stored past the caches.
+inline constexpr std::ptrdiff_t cached_bytes = 4 * 1024 * 1024;
 
 /// Fetches the cache line `bytes` bytes behind an address, to be read or to be written. What is
 /// there need not be memory of ours.
@@ -38,11 +41,21 @@ struct Ahead {
         constexpr std::ptrdiff_t line = 64;
         for (end += step; next < end; next += line) {
             prefetch<false>(a, next);
-            prefetch<false>(b, next);
-            prefetch<true>(c, next);
+            if (b != nullptr) prefetch<false>(b, next);
+            if (c != nullptr) prefetch<true>(c, next);
         }
     }
 };
+
+#if defined(__AVX__) && !defined(__AVX512F__)
+/// The mask of a pack's first `count` reals.
+template <class R>
+[[gnu::always_inline]] inline __m256i first_lanes(std::ptrdiff_t count) {
+    static constexpr std::int32_t ones_and_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    constexpr std::ptrdiff_t words = sizeof(R) / 4;
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_and_zeros + 8 - count * words));
+}
+#endif
 
 /// Loads the first `count` reals of a pack, of which no more need be memory of ours; zeros behind.
 template <class R>
@@ -53,6 +66,14 @@ template <class R>
         return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
     } else {
         return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), from);
+    }
+#elif defined(__AVX__)
+    if (count == core::lanes<R>) return core::load(from);
+    const __m256i mask = first_lanes<R>(count);
+    if constexpr (sizeof(R) == 4) {
+        return _mm256_maskload_ps(from, mask);
+    } else {
+        return _mm256_maskload_pd(from, mask);
     }
 #else
     if (count == core::lanes<R>) return core::load(from);
@@ -71,6 +92,14 @@ template <class R>
         _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), value);
     } else {
         _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask), value);
+    }
+#elif defined(__AVX__)
+    if (count == core::lanes<R>) return core::store(to, value);
+    const __m256i mask = first_lanes<R>(count);
+    if constexpr (sizeof(R) == 4) {
+        _mm256_maskstore_ps(to, mask, value);
+    } else {
+        _mm256_maskstore_pd(to, mask, value);
     }
 #else
     if (count == core::lanes<R>) return core::store(to, value);

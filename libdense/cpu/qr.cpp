@@ -14,10 +14,10 @@ using core::index_t;
 /// Factors a matrix whose squares may overflow; returns the factor that R still lacks.
 template <Scalar T>
 core::Pack<Real<T>> factor_scaled(int m, int n, const lanes::Matrix<T>& a,
-                                  const lanes::Matrix<T>& tau) {
+                                  const lanes::Matrix<T>& tau, const lanes::Ahead& ahead = {}) {
     const core::Pack<Real<T>> scale = lanes::safe_scale(m, n, a);
     if (!lanes::is_one<T>(scale)) lanes::scale_matrix(m, n, scale, a);
-    lanes::factor_qr(m, n, a, tau);
+    lanes::factor_qr(m, n, a, tau, ahead);
     return scale;
 }
 
@@ -56,15 +56,17 @@ void factor_qr(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             const lanes::Matrix<T> of_reflectors = scratch.matrix(1, n);
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
-            const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, of_reflectors);
+            const lanes::Ahead ahead = lanes::next_packs<T>(a, qr, first, lanes::qr_steps<T>(n));
+            const bool fetches = ahead.step == 0;
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
+            const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, of_reflectors, ahead);
             if (!lanes::is_one<T>(scale)) {
                 const core::Pack<Real<T>> back = Real<T>{1} / scale;
                 for (int i = 0; i < n; ++i) {
                     lanes::scale_matrix(1, n - i, back, factors.from(i, i));
                 }
             }
-            lanes::store_as(m, n, factors, order_of(a), qr, first, problems, scratch);
+            lanes::store_as(m, n, factors, order_of(a), qr, first, problems, scratch, fetches);
             lanes::store_lanes<T>(of_reflectors, as_rows(tau), first, problems);
         });
 }

@@ -77,10 +77,13 @@ void factor_cholesky(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
         cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factor = scratch.like(a);
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, factor);
-            lanes::report<T>(lanes::factor(n, factor).info, first, problems, info);
+            const lanes::Ahead ahead =
+                lanes::next_packs<T>(a, g, first, lanes::cholesky_steps<T>(n));
+            const bool fetches = ahead.step == 0;
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, factor, fetches);
+            lanes::report<T>(lanes::factor(n, factor, ahead).info, first, problems, info);
             complete_factor(n, factor);
-            lanes::store_as(n, n, factor, order_of(a), g, first, problems, scratch);
+            lanes::store_as(n, n, factor, order_of(a), g, first, problems, scratch, fetches);
         });
 }
 
