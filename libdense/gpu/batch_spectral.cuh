@@ -87,11 +87,10 @@ void eigen_piece(Executor& executor, const TridiagonalArguments<E>& tridiagonal,
     using Team = TridiagonalTeam<E, order>;
     const index_t problems = values.info.extent[0];
     const auto n = static_cast<int>(tridiagonal.a.extent[1]);
-    constexpr int teams = Team::block_threads / Team::threads;
     core::launch(
         executor, tridiagonalise<E, order>,
-        core::LaunchConfig{dim3(core::blocks_for(problems, teams)), dim3(Team::block_threads),
-                           sizeof(E) * teams * Team::shared_elements(n)},
+        core::LaunchConfig{dim3(core::blocks_for(problems, Team::teams)), dim3(Team::block_threads),
+                           sizeof(E) * Team::teams * Team::shared_elements(n)},
         tridiagonal);
     core::launch(
         executor, find_eigenvalues<R>,

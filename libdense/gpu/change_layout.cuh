@@ -7,8 +7,7 @@
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/batch_tile.cuh"
-#include "libdense/gpu/fast_divider.hpp"
+#include "libdense/gpu/change_layout_of_runs.cuh"
 
 namespace aperture::dense {
 
@@ -28,10 +27,6 @@ template <class T>
 inline constexpr int layout_numbers = sizeof(T) == 4 ? 4096 : 2048;
 template <class T>
 inline constexpr int layout_entries = sizeof(T) == 4 ? 64 : 32;
-/// Numbers in a sector, the least that memory stores at once.
-template <class T>
-inline constexpr int layout_sector = 32 / static_cast<int>(sizeof(T));
-
 /// Tiles of problems x entries of a row. Where the lines of the result, which are contiguous, do
 /// not begin on sectors, a tile's part of a line is moved towards its beginning until it does: at
 /// most by `moved_problems` or `moved_entries`.
@@ -253,14 +248,23 @@ void launch_change_layout(Executor& executor, MatrixBatch<const T, typename Exec
     const bool all = gapless(from) && gapless(to);
     const auto a = detail::as_lines(core::kernel_view(from), turned, all);
     const auto b = detail::as_lines(core::kernel_view(to), turned, all);
-    if (order_of(from) == Order::problems) {
-        order_of(to) == Order::problems
-            ? detail::launch_tiles<true, true>(executor, a, b, functor)
-            : detail::launch_tiles<true, false>(executor, a, b, functor);
+    const bool from_problems = order_of(from) == Order::problems;
+    const bool to_problems = order_of(to) == Order::problems;
+    // Of larger numbers tiles are as fast.
+    if constexpr (sizeof(T) == 4) {
+        if (to_problems && detail::is_run(a)) {
+            return detail::launch_runs<true>(executor, a, b, functor);
+        }
+        if (from_problems && detail::is_run(b)) {
+            return detail::launch_runs<false>(executor, a, b, functor);
+        }
+    }
+    if (from_problems) {
+        to_problems ? detail::launch_tiles<true, true>(executor, a, b, functor)
+                    : detail::launch_tiles<true, false>(executor, a, b, functor);
     } else {
-        order_of(to) == Order::problems
-            ? detail::launch_tiles<false, true>(executor, a, b, functor)
-            : detail::launch_tiles<false, false>(executor, a, b, functor);
+        to_problems ? detail::launch_tiles<false, true>(executor, a, b, functor)
+                    : detail::launch_tiles<false, false>(executor, a, b, functor);
     }
 }
 

@@ -10,6 +10,17 @@
 
 namespace aperture::dense {
 
+/// C = alpha op(A) op(B) + beta C. `a` is [problem][row of op(A)][depth] and `b` [problem][column
+/// of op(B)][depth], whatever the strides.
+template <class T>
+struct ProductOperands {
+    KernelView<const T, 3> a;
+    KernelView<const T, 3> b;
+    KernelView<T, 3> c;
+    T alpha, beta;
+    bool conjugate_a, conjugate_b;
+};
+
 /// Distance between lines of at least `entries` in shared memory: an odd number of chunks, so that
 /// a column of eight chunks has no bank conflicts.
 template <class T>

@@ -9,15 +9,9 @@ namespace aperture::dense {
 /// Slices of the operands that are in shared memory at once: one is used, the next is being copied.
 inline constexpr int product_stages = 2;
 
-/// C = alpha op(A) op(B) + beta C. `a` is [problem][row of op(A)][depth] and `b` [problem][column
-/// of op(B)][depth], whatever the strides.
+/// Operands of products_in_tiles.
 template <class T>
-struct ProductArguments {
-    KernelView<const T, 3> a;
-    KernelView<const T, 3> b;
-    KernelView<T, 3> c;
-    T alpha, beta;
-    bool conjugate_a, conjugate_b;
+struct ProductArguments : ProductOperands<T> {
     bool direct;  ///< chunks of C go from registers to global memory
     int problems_per_block;
     int rows, columns;  ///< of C in a block
@@ -38,7 +32,7 @@ struct ProductArguments {
 /// C. Bytes per problem: sizeof(T) (m k + k n + m n), and m n more where beta is not 0. Flops per
 /// problem: 2 m n k (times 4 if complex).
 template <class T, class Tile>
-__global__ void __launch_bounds__(Tile::shape.most_rows* Tile::shape.most_columns* Tile::lanes,
+__global__ void __launch_bounds__(Tile::shape.most_rows* Tile::shape.most_columns,
                                   Tile::shape.blocks) products_in_tiles(ProductArguments<T> p) {
     constexpr int width = chunk_entries<T>;
     const T zero = T(RealOf<T>(0));

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Chooses the tiles of a batched product and launches products_in_tiles.cuh.
+// Chooses the kernel of a batched product, products_in_tiles.cuh or products_in_blocks.cuh, and
+// launches it.
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libcore/rounding.hpp"
+#include "libdense/gpu/products_in_blocks.cuh"
 #include "libdense/gpu/products_in_tiles.cuh"
 #include "libdense/gpu/tuning.hpp"
 
@@ -93,7 +95,7 @@ void divide_product(ProductArguments<E>& p) {
     const int tile_columns = core::ceil_div(columns, column_blocks * shape.columns);
     p.tiles.columns = FastDivider(tile_columns);
     p.tiles.pair_bits = p.tiles.rows % 2 == 0 ? 1 : 0;
-    p.threads_of_c = FastDivider(p.tiles.rows * tile_columns * Tile::lanes);
+    p.threads_of_c = FastDivider(p.tiles.rows * tile_columns);
     p.rows = std::min(rows, p.tiles.rows * shape.rows);
     p.columns = std::min(columns, tile_columns * shape.columns);
     p.c_row = chunked_stride<E>(tile_columns * shape.columns);
@@ -103,10 +105,9 @@ void divide_product(ProductArguments<E>& p) {
 /// Sets the depth of a slice and the problems of a block: whole problems where a block has enough
 /// of them, otherwise slices. Returns the slices that are in shared memory at once.
 template <class Tile, class E>
-int choose_slices(ProductArguments<E>& p, bool a_by_depth, bool b_by_depth, int shared_bytes) {
+int choose_slices(ProductArguments<E>& p, bool a_by_depth, int shared_bytes) {
     constexpr int most_bytes = 48 * 1024;
-    constexpr int wanted_threads =
-        std::min(128, Tile::shape.most_rows * Tile::shape.most_columns * Tile::lanes);
+    constexpr int wanted_threads = std::min(128, Tile::shape.most_rows * Tile::shape.most_columns);
     const int most_problems = std::max(wanted_threads / p.threads_of_c.size(), 1);
     constexpr auto entry = static_cast<int>(sizeof(E));
     const int rows = p.tiles.rows * Tile::shape.rows;
@@ -115,11 +116,11 @@ int choose_slices(ProductArguments<E>& p, bool a_by_depth, bool b_by_depth, int 
     const auto arrange = [&](int slice_depth) {
         const auto panel = [&](bool by_depth, int lines, int& problem, int& line, int& step) {
             (by_depth ? step : line) = 1;
-            (by_depth ? line : step) = Tile::panel_stride(by_depth ? slice_depth : lines, by_depth);
+            (by_depth ? line : step) = chunked_stride<E>(by_depth ? slice_depth : lines);
             problem = chunked_stride<E>(by_depth ? lines * line : slice_depth * step);
         };
         panel(a_by_depth, rows, p.a_problem, p.a_line, p.a_depth);
-        panel(b_by_depth, columns, p.b_problem, p.b_line, p.b_depth);
+        panel(false, columns, p.b_problem, p.b_line, p.b_depth);
         p.depth = slice_depth;
         return (p.a_problem + p.b_problem) * entry;
     };
@@ -140,19 +141,19 @@ int choose_slices(ProductArguments<E>& p, bool a_by_depth, bool b_by_depth, int 
     return std::clamp(core::ceil_div(depth, p.depth), 1, product_stages);
 }
 
-/// `by_depth`: whether chunks of an operand in shared memory are along the depth.
-template <class E, class Tile, class Executor>
-void multiply_in_tiles(Executor& executor, ProductArguments<E> p, bool a_by_depth,
-                       bool b_by_depth) {
+/// `a_by_depth`: whether chunks of A in shared memory are along the depth.
+template <class Tile, class Executor, class E>
+void multiply_in_tiles(Executor& executor, const ProductOperands<E>& operands, bool a_by_depth) {
+    ProductArguments<E> p{};
+    static_cast<ProductOperands<E>&>(p) = operands;
     divide_product<Tile>(p);
-    const int stages =
-        choose_slices<Tile>(p, a_by_depth, b_by_depth, executor.shared_memory_per_block());
+    const int stages = choose_slices<Tile>(p, a_by_depth, executor.shared_memory_per_block());
     const int threads =
         core::round_up(p.threads_of_c.size() * p.problems_per_block, core::warp_size);
     p.panel_a = panel_order(p.a, {p.problems_per_block, p.rows, p.depth},
                             {p.a_problem, p.a_line, p.a_depth}, a_by_depth ? 2 : 1, threads);
     p.panel_b = panel_order(p.b, {p.problems_per_block, p.columns, p.depth},
-                            {p.b_problem, p.b_line, p.b_depth}, b_by_depth ? 2 : 1, threads);
+                            {p.b_problem, p.b_line, p.b_depth}, 1, threads);
     p.panel_c = panel_order(p.c, {p.problems_per_block, p.rows, p.columns},
                             {p.c_problem, p.c_row, 1}, 2, threads);
     p.direct = p.panel_c.in_chunks && p.columns >= tuning::least_direct_columns;
@@ -166,17 +167,54 @@ void multiply_in_tiles(Executor& executor, ProductArguments<E> p, bool a_by_dept
                  p);
 }
 
-/// The same in tiles of threads.
-template <bool large, class Executor, class E>
-void multiply_by_threads(Executor& executor, const ProductArguments<E>& p) {
-    // Large tiles of complex numbers have no registers for four steps of a row.
-    if constexpr (!large || !core::is_complex<E>) {
-        if (p.c.extent[2] >= tuning::least_direct_columns && is_in_chunks(p.a, 2)) {
-            multiply_in_tiles<E, ThreadTile<E, large, true>>(executor, p, true, false);
+template <class Shape, class Executor, class E>
+void multiply_in_blocks(Executor& executor, const ProductOperands<E>& operands) {
+    using Block = ProductBlock<E, Shape>;
+    BlockProductArguments<E> p{};
+    static_cast<ProductOperands<E>&>(p) = operands;
+    const auto copy = [](const KernelView<const E, 3>& operand) {
+        const bool along_depth = operand.extent[2] > 1 && operand.stride[2] == 1;
+        return PanelCopy{along_depth, is_in_chunks(operand, along_depth ? 2 : 1)};
+    };
+    p.copy_a = copy(p.a);
+    p.copy_b = copy(p.b);
+    p.in_chunks = is_in_chunks(p.c, 2);
+    p.row_blocks = core::blocks_for(p.c.extent[1], Shape::rows);
+    p.blocks_of_c = p.row_blocks * core::blocks_for(p.c.extent[2], Shape::columns);
+    core::launch(executor, products_in_blocks<E, Shape>,
+                 core::LaunchConfig{dim3(core::blocks_for(p.c.extent[0] * p.blocks_of_c, 1)),
+                                    dim3(Block::Part::threads), sizeof(E) * Block::shared_entries},
+                 p);
+}
+
+/// Products that are larger than tuning::largest_small_product.
+template <class Executor, class E>
+void multiply_large(Executor& executor, const ProductOperands<E>& p) {
+    using Large = tuning::LargeProduct<E>;
+    // Entries of the blocks that cover C.
+    const auto covered = [&](auto shape) {
+        using Shape = decltype(shape);
+        return core::round_up(p.c.extent[1], index_t{Shape::rows}) *
+               core::round_up(p.c.extent[2], index_t{Shape::columns});
+    };
+    if constexpr (std::same_as<E, float>) {
+        if (3 * covered(Large{}) > 4 * p.c.extent[1] * p.c.extent[2]) {
+            is_in_chunks(p.a, 2)
+                ? multiply_in_tiles<ThreadTile<E, true, true>>(executor, p, true)
+                : multiply_in_tiles<ThreadTile<E, false, true>>(executor, p, false);
+            return;
+        }
+    } else {
+        using Other = tuning::OtherProduct<E>;
+        // The few threads of fp64 would take too long for single entries.
+        const bool is_slow =
+            std::same_as<E, double> && (p.c.extent[1] % 2 != 0 || p.c.extent[2] % 2 != 0);
+        if (!is_slow && 4 * covered(Other{}) <= 3 * covered(Large{})) {
+            multiply_in_blocks<Other>(executor, p);
             return;
         }
     }
-    multiply_in_tiles<E, ThreadTile<E, large, false>>(executor, p, false, false);
+    multiply_in_blocks<Large>(executor, p);
 }
 
 /// C = alpha op(A) op(B) + beta C of checked operands.
@@ -184,14 +222,13 @@ template <class Executor, class E>
 void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E, 3> a,
               KernelView<const E, 3> b, E beta, KernelView<E, 3> c) {
     if (c.empty()) return;
-    ProductArguments<E> p{};
-    p.a = op_a == Op::none ? a : turned(a);
-    p.b = op_b == Op::none ? turned(b) : b;
-    p.c = c;
-    p.alpha = alpha;
-    p.beta = beta;
-    p.conjugate_a = op_a == Op::adjoint;
-    p.conjugate_b = op_b == Op::adjoint;
+    ProductOperands<E> p{op_a == Op::none ? a : turned(a),
+                         op_b == Op::none ? turned(b) : b,
+                         c,
+                         alpha,
+                         beta,
+                         op_a == Op::adjoint,
+                         op_b == Op::adjoint};
     // The columns of C in shared memory are contiguous: C^T = op(B)^T op(A)^T if those of C are
     // not.
     if (c.stride[2] != 1 && c.stride[1] == 1) {
@@ -199,15 +236,14 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
         std::swap(p.conjugate_a, p.conjugate_b);
         p.c = turned(c);
     }
-    if (std::min(p.c.extent[1], p.c.extent[2]) <= tuning::largest_small_product) {
-        multiply_by_threads<false>(executor, p);
-    } else if constexpr (std::same_as<RealOf<E>, float>) {
-        multiply_by_threads<true>(executor, p);
+    if (std::min(p.c.extent[1], p.c.extent[2]) > tuning::largest_small_product<E>) {
+        multiply_large(executor, p);
+    } else if constexpr (sizeof(E) == 16) {
+        multiply_in_tiles<ThreadTile<E, false>>(executor, p, false);
+    } else if (p.c.extent[2] >= tuning::least_direct_columns && is_in_chunks(p.a, 2)) {
+        multiply_in_tiles<ThreadTile<E, true>>(executor, p, true);
     } else {
-        const auto by_depth = [](const KernelView<const E, 3>& operand) {
-            return operand.extent[2] > 1 && operand.stride[2] == 1;
-        };
-        multiply_in_tiles<E, WarpProductTile<E>>(executor, p, by_depth(p.a), by_depth(p.b));
+        multiply_in_tiles<ThreadTile<E, false>>(executor, p, false);
     }
 }
 

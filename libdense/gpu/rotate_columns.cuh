@@ -26,10 +26,13 @@ struct RealRows {
     static constexpr int problems = core::warp_size / width;
     static constexpr int warps = of_problem / width;
     static constexpr int stride = order | 1;
-    /// Of a sweep: a pair for every two columns, and what says how many there are.
-    static constexpr int most_slots = order / 2 + 1;
+    /// Of a sweep: a pair for every two columns.
+    static constexpr int pairs = order / 2;
+    /// Those that are done together, by identities where the sweep has fewer: without branches
+    /// loads and rotations overlap.
+    static constexpr int group = pairs < 4 ? pairs : 4;
     static constexpr int shared_bytes =
-        problems * most_slots * static_cast<int>(sizeof(RotationPair<R>)) +
+        problems * pairs * static_cast<int>(sizeof(RotationPair<R>)) +
         core::warp_size * stride * static_cast<int>(sizeof(R));
 
     const KernelView<T, 3>& vectors;
@@ -65,6 +68,33 @@ struct RealRows {
     }
 };
 
+namespace detail {
+
+/// Rotates a row by `count` pairs, of which the first is that of columns 2 high to 2 high + 2.
+template <int count, class R, int order>
+__device__ __forceinline__ void rotate_row(R (&z)[order], int high, const RotationPair<R>* from) {
+    RotationPair<R> pair[count];
+    APERTURE_UNROLL
+    for (int i = 0; i < count; ++i) pair[i] = from[i];
+    // The next rotation waits for one operation of each.
+    const auto rotate = [](R c, R s, R& x, R& y) {
+        const R turned = core::multiply_add(x * c, -y, s);
+        y = core::multiply_add(y * c, x, s);
+        x = turned;
+    };
+    APERTURE_UNROLL
+    for (int i = 0; i < count; ++i) {
+        const int k = high - i;
+        if (2 * k + 2 < order) {
+            rotate(pair[i].upper_c, pair[i].upper_s, z[2 * k + 1],
+                   z[2 * k + 2 < order ? 2 * k + 2 : 0]);
+        }
+        rotate(pair[i].lower_c, pair[i].lower_s, z[2 * k], z[2 * k + 1]);
+    }
+}
+
+}  // namespace detail
+
 /// Rotates the columns of matrices as find_eigenvalues found, and orders them.
 ///
 /// Block: a warp; 32 real rows, of which a lane has one in registers: those of a problem, some of
@@ -74,12 +104,12 @@ template <class T, int order>
 __global__ void __launch_bounds__(core::warp_size) rotate_columns(RotateArguments<T> p) {
     using R = RealOf<T>;
     using Rows = RealRows<T, order>;
-    constexpr int most_slots = Rows::most_slots;
-    constexpr int loads = (most_slots + Rows::width - 1) / Rows::width;
+    constexpr int pairs = Rows::pairs;
+    constexpr int loads = pairs / Rows::width + 1;
     const auto n = static_cast<int>(p.vectors.extent[2]);
     const int lane = core::lane_rank();
-    RotationPair<R>* const all_slots = core::shared<RotationPair<R>>();
-    const Rows rows(p.vectors, reinterpret_cast<R*>(all_slots + Rows::problems * most_slots));
+    RotationPair<R>* const all_pairs = core::shared<RotationPair<R>>();
+    const Rows rows(p.vectors, reinterpret_cast<R*>(all_pairs + Rows::problems * pairs));
     R* const own_row = rows.tile + lane * Rows::stride;
     rows.for_each_entry([](const R& entry, R& in_tile) { in_tile = entry; });
     __syncwarp();
@@ -91,49 +121,42 @@ __global__ void __launch_bounds__(core::warp_size) rotate_columns(RotateArgument
     const bool exists = problem < p.vectors.extent[0];
     const bool failed = exists && p.info(problem) != 0;
     bool active = exists && !failed;
-    RotationPair<R>* const slots = all_slots + lane / Rows::width * most_slots;
+    RotationPair<R>* const its_pairs = all_pairs + lane / Rows::width * pairs;
     const RotationPair<R>* from = p.by.rotations + problem * p.by.capacity;
+    // What says which columns a sweep has, and its pairs.
     RotationPair<R> next[loads];
+    const auto slot_of = [&](int l) { return l * Rows::width + lane % Rows::width; };
     const auto load_next = [&] {
         APERTURE_UNROLL
-        for (int s = 0; s < loads; ++s) {
-            const int slot = s * Rows::width + lane % Rows::width;
-            if (active && slot < most_slots) next[s] = from[slot];
+        for (int l = 0; l < loads; ++l) {
+            if (active && slot_of(l) <= pairs) next[l] = from[slot_of(l)];
         }
     };
     load_next();
     while (__any_sync(core::full_warp, active)) {
+        const auto limit = [&](R of_first_lane) {
+            return static_cast<int>(core::broadcast<Rows::width>(of_first_lane, 0));
+        };
+        const int top = limit(active ? next[0].upper_c : R(-1));
+        const int bottom = limit(active ? next[0].upper_s : R(0));
+        active = top >= 0;
         APERTURE_UNROLL
-        for (int s = 0; s < loads; ++s) {
-            const int slot = s * Rows::width + lane % Rows::width;
-            if (active && slot < most_slots) slots[slot] = next[s];
+        for (int l = 0; l < loads; ++l) {
+            if (slot_of(l) < pairs) its_pairs[slot_of(l)] = {R(1), R(0), R(1), R(0)};
         }
         __syncwarp();
-        int top = -1;
-        int bottom = 0;
-        if (active) {
-            top = static_cast<int>(slots[0].upper_c);
-            bottom = static_cast<int>(slots[0].upper_s);
-            from += top - bottom + 2;
-            active = top >= 0;
+        APERTURE_UNROLL
+        for (int l = 0; l < loads; ++l) {
+            const int k = top + 1 - slot_of(l);
+            if (active && k <= top && k >= bottom) its_pairs[pairs - 1 - k] = next[l];
         }
+        __syncwarp();
+        from += top - bottom + 2;
         load_next();
         APERTURE_UNROLL
-        for (int k = order / 2 - 1; k >= 0; --k) {
-            if (k <= top && k >= bottom) {
-                const RotationPair<R> pair = slots[1 + top - k];
-                if (2 * k + 2 < order) {
-                    R& x = z[2 * k + 1];
-                    R& y = z[2 * k + 2 < order ? 2 * k + 2 : 0];
-                    const R turned = x * pair.upper_c - y * pair.upper_s;
-                    y = x * pair.upper_s + y * pair.upper_c;
-                    x = turned;
-                }
-                R& x = z[2 * k];
-                R& y = z[2 * k + 1];
-                const R turned = x * pair.lower_c - y * pair.lower_s;
-                y = x * pair.lower_s + y * pair.lower_c;
-                x = turned;
+        for (int high = pairs - 1; high >= 0; high -= Rows::group) {
+            if (high >= bottom && high - Rows::group < top) {
+                detail::rotate_row<Rows::group>(z, high, its_pairs + pairs - 1 - high);
             }
         }
         __syncwarp();

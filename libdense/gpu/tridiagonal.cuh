@@ -21,11 +21,13 @@ struct TridiagonalArguments {
 template <class T, int order>
 struct TridiagonalTeam {
     static constexpr int words = order * static_cast<int>(sizeof(T)) / 4;
-    /// So that a thread has 64 registers of A, or fewer.
-    static constexpr int parts = words > 64 ? words / 64 : 1;
+    /// So that a thread has 64 registers of A, or fewer; of the largest matrices 128, for two small
+    /// blocks on a multiprocessor wait less than a large one.
+    static constexpr int parts = words > 128 ? words / 128 : words > 64 ? words / 64 : 1;
     static constexpr int rows = order / parts;
     static constexpr int threads = order * parts;
     static constexpr int block_threads = threads < core::warp_size ? core::warp_size : threads;
+    static constexpr int teams = block_threads / threads;
     /// Blocks of a multiprocessor, each quarter of which has 512 registers for a lane's warps.
     static constexpr int blocks =
         512 / tuning::tridiagonal_registers<T>(words) * 4 * core::warp_size / block_threads;
@@ -46,10 +48,11 @@ struct TridiagonalTeam {
     }
     __device__ __forceinline__ explicit TridiagonalTeam(int its_order)
         : n(its_order),
-          thread(core::thread_rank() % threads),
+          thread(teams == 1 ? core::thread_rank() : core::thread_rank() % threads),
           column(thread / parts),
           part(thread % parts),
-          tau(core::shared<T>() + core::thread_rank() / threads * shared_elements(n)),
+          tau(core::shared<T>() +
+              (teams == 1 ? 0 : core::thread_rank() / threads * shared_elements(n))),
           x(tau + order),
           p(x + length),
           reflectors(p + length) {}
@@ -257,9 +260,8 @@ __global__ void __launch_bounds__(TridiagonalTeam<T, order>::block_threads,
     constexpr int quarter = Team::rows / 4;
     const Team team(static_cast<int>(p.a.extent[1]));
     const int n = team.n;
-    const index_t problem =
-        static_cast<index_t>(blockIdx.x) * (Team::block_threads / Team::threads) +
-        core::thread_rank() / Team::threads;
+    const index_t problem = static_cast<index_t>(blockIdx.x) * Team::teams +
+                            (Team::teams == 1 ? 0 : core::thread_rank() / Team::threads);
     const bool exists = problem < p.a.extent[0];
     T a[Team::rows];
     const SpectralScale scale = detail::load_hermitian(team, p.a, problem, exists, a);

@@ -136,25 +136,50 @@ struct ProductShape {
     int depth;
     int blocks;
 };
-/// Where C has up to 32 rows or columns: enough to be as fast as the memory.
-inline constexpr int largest_small_product = 32;
+/// Where C has no more rows or columns: enough to be as fast as the memory.
+template <class T>
+inline constexpr int largest_small_product = sizeof(T) == 16 ? 8 : 32;
 template <class T>
 inline constexpr ProductShape small_product{4, 4,  16,
                                             8, 32, sizeof(T) == 4 ? 7 : sizeof(T) == 8 ? 5 : 3};
+/// Of fp32, where parts of C of a fixed size would not fill blocks. Four loads of 16 bytes from
+/// shared memory give 64 multiply-adds.
+inline constexpr ProductShape large_tiles{8, 8, 16, 8, 32, 3};
 /// From this number of columns on, threads store their entries of C where they belong, and read
 /// rows of A along the depth. H100, fp32, milliseconds of order 8 to 32 without and with: 0.288
 /// 0.321, 0.272 0.299, 0.309 0.297, 0.296 0.274.
 inline constexpr int least_direct_columns = 17;
-/// Four loads of 16 bytes from shared memory give float 64 multiply-adds. double: tiles of a warp.
-/// What other shapes gained is in docs/notes/batches.md.
+/// Parts of C that a block has of larger products (products_in_blocks.cuh), the depth of the slices
+/// of A and B that it has in shared memory, how many of these, the tiles of a thread or, in fp64, a
+/// warp, and blocks whose registers a multiprocessor must have.
+template <int its_rows, int its_columns, int its_depth, int its_stages, int its_tile_rows,
+          int its_tile_columns, int its_blocks>
+struct BlockProduct {
+    static constexpr int rows = its_rows, columns = its_columns, depth = its_depth;
+    static constexpr int stages = its_stages;
+    static constexpr int tile_rows = its_tile_rows, tile_columns = its_tile_columns;
+    static constexpr int blocks = its_blocks;
+};
+/// The parts of larger products, and others that have less beyond the edges of some. H100, complex
+/// fp32, milliseconds of order 33, 48 and 96 with 48 x 48 and 48 x 32: .85 .89, .41 .46, .69 .61.
 template <class T>
-inline constexpr ProductShape large_product{8, 8, 16, 8, 32, 3};
+struct LargeProduct;
 template <>
-inline constexpr ProductShape large_product<core::Complex<float>>{8, 4, 16, 16, 32, 2};
+struct LargeProduct<float> : BlockProduct<64, 64, 8, 3, 8, 8, 6> {};
 template <>
-inline constexpr ProductShape large_product<double>{32, 32, 2, 4, 32, 2};
+struct LargeProduct<core::Complex<float>> : BlockProduct<64, 64, 8, 3, 8, 4, 3> {};
 template <>
-inline constexpr ProductShape large_product<core::Complex<double>>{16, 32, 4, 1, 16, 3};
+struct LargeProduct<double> : BlockProduct<64, 64, 16, 3, 32, 32, 3> {};
+template <>
+struct LargeProduct<core::Complex<double>> : BlockProduct<32, 32, 16, 3, 16, 16, 4> {};
+template <class T>
+struct OtherProduct;
+template <>
+struct OtherProduct<core::Complex<float>> : BlockProduct<48, 32, 8, 3, 6, 4, 6> {};
+template <>
+struct OtherProduct<double> : BlockProduct<48, 48, 16, 3, 48, 24, 4> {};
+template <>
+struct OtherProduct<core::Complex<double>> : BlockProduct<16, 16, 16, 2, 16, 8, 8> {};
 
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142
