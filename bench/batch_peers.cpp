@@ -3,6 +3,7 @@
 #include "bench/batch_peers.hpp"
 
 #include <complex>
+#include <concepts>
 #include <string>
 
 #include "bench/batch_problem.hpp"
@@ -16,6 +17,15 @@ bool has_layouts(Task task) {
            task == Task::pivoted_lu || task == Task::inverse || task == Task::qr;
 }
 
+/// Eigen takes minutes to compile. Complex numbers of fp64 have LAPACK alone.
+#if APERTURE_BENCH_EIGEN
+template <class T>
+inline constexpr bool has_eigen = !std::same_as<T, std::complex<double>>;
+#else
+template <class T>
+inline constexpr bool has_eigen = std::same_as<T, float>;
+#endif
+
 /// One after the other, so that all meet the machine in the same state.
 template <class T>
 void add_task(Task task, int n) {
@@ -25,8 +35,7 @@ void add_task(Task task, int n) {
     };
     add("", "", {}, library_call<T>(task));
     if (has_layouts(task)) add("", "@interleaved", {.interleaved = true}, library_call<T>(task));
-    // For fp64's complex numbers LAPACK alone: Eigen takes minutes to compile.
-    if constexpr (!std::same_as<T, std::complex<double>>) {
+    if constexpr (has_eigen<T>) {
         add("eigen_", "", eigen_storage, eigen_call<T>(task));
         add("eigen_fixed_", "", eigen_storage, eigen_fixed_call<T>(task, n));
     }

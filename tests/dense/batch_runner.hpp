@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "aperture/dense/batch_mapping.hpp"
 #include "tests/dense/host_batch.hpp"
 #include "tests/dense/matrix_zoo.hpp"
 
@@ -40,6 +41,7 @@ inline constexpr auto call_solve = [](auto& executor, auto... arguments) {
 /// Suites of batched functions are instantiated with a Runner, which calls a function of an
 /// executor on host views and copies data if the executor has memory of its own:
 ///     static constexpr bool emulated;  // true: small sizes only
+///     static constexpr std::array mappings{...};  // optional: each is forced, one after the other
 ///     static std::string why_not();    // optional; not empty: the reason to skip the suite
 ///     void run(function, arguments...);
 template <class SomeRunner, Scalar SomeScalar>
@@ -73,6 +75,19 @@ class Suite : public ::testing::Test {
     void SetUp() override {
         if constexpr (requires { Runner::why_not(); }) {
             if (!Runner::why_not().empty()) GTEST_SKIP() << Runner::why_not();
+        }
+    }
+
+    /// Calls the test with each mapping of the runner forced.
+    static void for_each_mapping(auto test) {
+        if constexpr (requires { Runner::mappings; }) {
+            for (const Mapping mapping : Runner::mappings) {
+                SCOPED_TRACE(::testing::Message() << "mapping " << int(mapping));
+                const ForcedMapping forced(mapping);
+                test();
+            }
+        } else {
+            test();
         }
     }
 

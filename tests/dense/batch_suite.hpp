@@ -150,64 +150,74 @@ class BatchSuite : public Suite<SomeCombination> {
 TYPED_TEST_SUITE_P(BatchSuite);
 
 TYPED_TEST_P(BatchSuite, SolvesTheZoo) {
-    std::size_t next = 0;
-    for (int n : this->orders()) {
-        const int sides = right_hand_side_counts[next++ % right_hand_side_counts.size()];
-        this->check_zoo(n, sides, Order::columns, 0);
-        this->check_zoo(n, sides, Order::problems, 0);
-    }
+    this->for_each_mapping([&] {
+        std::size_t next = 0;
+        for (int n : this->orders()) {
+            const int sides = right_hand_side_counts[next++ % right_hand_side_counts.size()];
+            this->check_zoo(n, sides, Order::columns, 0);
+            this->check_zoo(n, sides, Order::problems, 0);
+        }
+    });
 }
 
 TYPED_TEST_P(BatchSuite, SolvesAnyNumberOfRightHandSides) {
-    for (int n : {3, 18}) {
-        for (int sides : right_hand_side_counts) this->check_zoo(n, sides, Order::columns, 0);
-    }
-    if (!TypeParam::Runner::emulated) this->check_zoo(128, 40, Order::columns, 0);
+    this->for_each_mapping([&] {
+        for (int n : {3, 18}) {
+            for (int sides : right_hand_side_counts) this->check_zoo(n, sides, Order::columns, 0);
+        }
+        if (!TypeParam::Runner::emulated) this->check_zoo(128, 40, Order::columns, 0);
+    });
 }
 
 TYPED_TEST_P(BatchSuite, SolvesStridedViews) {
-    for (Order layout : layouts) {
-        for (int n : {1, 5, 18, 33}) this->check_zoo(n, 3, layout, 5);
-    }
+    this->for_each_mapping([&] {
+        for (Order layout : layouts) {
+            for (int n : {1, 5, 18, 33}) this->check_zoo(n, 3, layout, 5);
+        }
+    });
 }
 
 TYPED_TEST_P(BatchSuite, FailuresLeaveTheirNeighboursAlone) {
     using Value = typename TypeParam::T;
-    for (int n : {2, 5, 18, 40}) {
-        const std::vector<ZooMatrix> bad = zoo<Value>(n, 5);
-        std::mt19937 generator(9);
-        const core::index_t problems = 2 * core::index_t(bad.size());
-        typename TestFixture::Batch good(problems, n, n), mixed(problems, n, n);
-        typename TestFixture::Batch x_good(problems, 4, n);
-        for (core::index_t p = 0; p < problems; ++p) {
-            const Matrix fine = with_spectrum<Value>(geometric(n, 100), generator);
-            good.set(p, fine);
-            mixed.set(p, p % 2 == 0 ? fine : bad[std::size_t(p / 2)].a);
-            x_good.set(p, random_matrix<Value>(4, n, generator));
-        }
-        const typename TestFixture::Batch b(x_good);
-        for (Factorisation factorisation : factorisations) {
-            typename TestFixture::Batch all_good(b), some_good(b);
-            const auto expected = this->solve(factorisation, good, all_good);
-            const auto outcome = this->solve(factorisation, mixed, some_good);
-            for (core::index_t p = 0; p < problems; p += 2) {
-                EXPECT_EQ(outcome.info[std::size_t(p)], 0);
-                EXPECT_EQ(outcome.pivot_ratio[std::size_t(p)],
-                          expected.pivot_ratio[std::size_t(p)]);
-                EXPECT_TRUE(some_good.same_bits(p, all_good, p))
-                    << "order " << n << " problem " << p;
+    this->for_each_mapping([&] {
+        for (int n : {2, 5, 18, 40}) {
+            const std::vector<ZooMatrix> bad = zoo<Value>(n, 5);
+            std::mt19937 generator(9);
+            const core::index_t problems = 2 * core::index_t(bad.size());
+            typename TestFixture::Batch good(problems, n, n), mixed(problems, n, n);
+            typename TestFixture::Batch x_good(problems, 4, n);
+            for (core::index_t p = 0; p < problems; ++p) {
+                const Matrix fine = with_spectrum<Value>(geometric(n, 100), generator);
+                good.set(p, fine);
+                mixed.set(p, p % 2 == 0 ? fine : bad[std::size_t(p / 2)].a);
+                x_good.set(p, random_matrix<Value>(4, n, generator));
+            }
+            const typename TestFixture::Batch b(x_good);
+            for (Factorisation factorisation : factorisations) {
+                typename TestFixture::Batch all_good(b), some_good(b);
+                const auto expected = this->solve(factorisation, good, all_good);
+                const auto outcome = this->solve(factorisation, mixed, some_good);
+                for (core::index_t p = 0; p < problems; p += 2) {
+                    EXPECT_EQ(outcome.info[std::size_t(p)], 0);
+                    EXPECT_EQ(outcome.pivot_ratio[std::size_t(p)],
+                              expected.pivot_ratio[std::size_t(p)]);
+                    EXPECT_TRUE(some_good.same_bits(p, all_good, p))
+                        << "order " << n << " problem " << p;
+                }
             }
         }
-    }
+    });
 }
 
 TYPED_TEST_P(BatchSuite, SolvesBatchesOfAnySize) {
-    for (Order layout : layouts) {
-        for (core::index_t problems : {0, 1, 15, 16, 17, 33}) {
-            this->check_batch_size(problems, layout);
+    this->for_each_mapping([&] {
+        for (Order layout : layouts) {
+            for (core::index_t problems : {0, 1, 15, 16, 17, 33}) {
+                this->check_batch_size(problems, layout);
+            }
         }
-    }
-    this->check_batch_size(1031, Order::problems);
+        this->check_batch_size(1031, Order::problems);
+    });
 }
 
 TYPED_TEST_P(BatchSuite, LargeBatches) {

@@ -80,35 +80,39 @@ TYPED_TEST_SUITE_P(OrthogonalSuite);
 
 TYPED_TEST_P(OrthogonalSuite, FactorsQr) {
     using Shape = std::pair<int, int>;
-    for (auto [m, n] : {Shape{1, 1}, Shape{2, 1}, Shape{2, 2}, Shape{5, 3}, Shape{7, 7},
-                        Shape{8, 8}, Shape{17, 4}, Shape{18, 18}, Shape{33, 32}, Shape{4, 0}}) {
-        this->check_qr(m, n, Order::columns, 0);
-    }
-    for (Order layout : layouts) {
-        this->check_qr(6, 5, layout, 3);
-        this->check_qr(20, 9, layout, 0);
-    }
-    if (!TypeParam::Runner::emulated) {
-        for (auto [m, n] : {Shape{56, 56}, Shape{79, 16}, Shape{240, 66}, Shape{128, 128}}) {
+    this->for_each_mapping([&] {
+        for (auto [m, n] : {Shape{1, 1}, Shape{2, 1}, Shape{2, 2}, Shape{5, 3}, Shape{7, 7},
+                            Shape{8, 8}, Shape{17, 4}, Shape{18, 18}, Shape{33, 32}, Shape{4, 0}}) {
             this->check_qr(m, n, Order::columns, 0);
         }
-    }
+        for (Order layout : layouts) {
+            this->check_qr(6, 5, layout, 3);
+            this->check_qr(20, 9, layout, 0);
+        }
+        if (!TypeParam::Runner::emulated) {
+            for (auto [m, n] : {Shape{56, 56}, Shape{79, 16}, Shape{240, 66}, Shape{128, 128}}) {
+                this->check_qr(m, n, Order::columns, 0);
+            }
+        }
+    });
 }
 
 TYPED_TEST_P(OrthogonalSuite, FactorsSubnormalMatrices) {
     using Value = typename TypeParam::T;
-    for (int n : {3, 20}) {
-        const double size = 64 * double(std::numeric_limits<Real<Value>>::denorm_min());
-        const Matrix a = size * Matrix::Identity(n, n);
-        typename TestFixture::Batch batch(1, n, n), qr(1, n, n), tau(1, 1, n), q(1, n, n);
-        batch.set(0, a);
-        this->runner_.run(APERTURE_CALL(factor_qr), std::as_const(batch).view(), qr.view(),
-                          this->vectors(tau));
-        this->runner_.run(APERTURE_CALL(form_q), std::as_const(qr).view(),
-                          this->vectors(std::as_const(tau)), q.view());
-        EXPECT_EQ(Matrix(qr.matrix(0).cwiseAbs()), a);
-        EXPECT_EQ(Matrix(q.matrix(0).cwiseAbs()), Matrix::Identity(n, n));
-    }
+    this->for_each_mapping([&] {
+        for (int n : {3, 20}) {
+            const double size = 64 * double(std::numeric_limits<Real<Value>>::denorm_min());
+            const Matrix a = size * Matrix::Identity(n, n);
+            typename TestFixture::Batch batch(1, n, n), qr(1, n, n), tau(1, 1, n), q(1, n, n);
+            batch.set(0, a);
+            this->runner_.run(APERTURE_CALL(factor_qr), std::as_const(batch).view(), qr.view(),
+                              this->vectors(tau));
+            this->runner_.run(APERTURE_CALL(form_q), std::as_const(qr).view(),
+                              this->vectors(std::as_const(tau)), q.view());
+            EXPECT_EQ(Matrix(qr.matrix(0).cwiseAbs()), a);
+            EXPECT_EQ(Matrix(q.matrix(0).cwiseAbs()), Matrix::Identity(n, n));
+        }
+    });
 }
 
 TYPED_TEST_P(OrthogonalSuite, LeastSquares) {
@@ -123,27 +127,30 @@ TYPED_TEST_P(OrthogonalSuite, LeastSquares) {
 TYPED_TEST_P(OrthogonalSuite, BitsDependOnTheProblemAlone) {
     using Value = typename TypeParam::T;
     using Problems = typename TestFixture::Batch;
-    for (auto [m, n] : {std::pair{5, 2}, {20, 18}}) {
-        const std::vector<ZooMatrix> bad = tall_zoo<Value>(m, n, 7);
-        const auto problems = 2 * core::index_t(bad.size());
-        const Problems good = this->random_batch(problems, m, n, Order::columns, 0, 11);
-        Problems expected(problems, m, n), tau(problems, 1, n);
-        this->runner_.run(APERTURE_CALL(factor_qr), good.view(), expected.view(),
-                          this->vectors(tau));
-        for (Order layout : layouts) {
-            Problems mixed(problems, m, n, layout, 1), qr(problems, m, n, layout, 2);
-            for (core::index_t p = 0; p < problems; ++p) {
-                mixed.set(p, p % 2 == 0 ? good.matrix(p) : bad[std::size_t(p / 2)].a);
-            }
-            Problems its_tau(problems, 1, n);
-            this->runner_.run(APERTURE_CALL(factor_qr), std::as_const(mixed).view(), qr.view(),
-                              this->vectors(its_tau));
-            for (core::index_t p = 0; p < problems; p += 2) {
-                EXPECT_TRUE(qr.same_bits(p, expected, p)) << m << " x " << n << " problem " << p;
-                EXPECT_TRUE(its_tau.same_bits(p, tau, p));
+    this->for_each_mapping([&] {
+        for (auto [m, n] : {std::pair{5, 2}, {20, 18}}) {
+            const std::vector<ZooMatrix> bad = tall_zoo<Value>(m, n, 7);
+            const auto problems = 2 * core::index_t(bad.size());
+            const Problems good = this->random_batch(problems, m, n, Order::columns, 0, 11);
+            Problems expected(problems, m, n), tau(problems, 1, n);
+            this->runner_.run(APERTURE_CALL(factor_qr), good.view(), expected.view(),
+                              this->vectors(tau));
+            for (Order layout : layouts) {
+                Problems mixed(problems, m, n, layout, 1), qr(problems, m, n, layout, 2);
+                for (core::index_t p = 0; p < problems; ++p) {
+                    mixed.set(p, p % 2 == 0 ? good.matrix(p) : bad[std::size_t(p / 2)].a);
+                }
+                Problems its_tau(problems, 1, n);
+                this->runner_.run(APERTURE_CALL(factor_qr), std::as_const(mixed).view(), qr.view(),
+                                  this->vectors(its_tau));
+                for (core::index_t p = 0; p < problems; p += 2) {
+                    EXPECT_TRUE(qr.same_bits(p, expected, p))
+                        << m << " x " << n << " problem " << p;
+                    EXPECT_TRUE(its_tau.same_bits(p, tau, p));
+                }
             }
         }
-    }
+    });
 }
 
 TYPED_TEST_P(OrthogonalSuite, RefusesWrongShapes) {

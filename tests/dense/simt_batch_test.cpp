@@ -8,7 +8,7 @@
 
 namespace aperture::dense::oracle {
 
-using SimtRegisters = SimtRunner<RegisterOrders>;
-INSTANTIATE_TYPED_TEST_SUITE_P(SimtRegisters, BatchSuite, AllCombinations<SimtRegisters>);
+using Batches = SomeOrders<SimtMappings<Mapping::automatic, Mapping::block>, 18>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Simt, BatchSuite, Batches);
 
 }  // namespace aperture::dense::oracle

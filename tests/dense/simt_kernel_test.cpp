@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <complex>
-#include <cstring>
 #include <random>
 #include <vector>
 
-#include "libdense/gpu/batch_blas.cuh"
-#include "libdense/gpu/batch_factor.cuh"
-#include "libdense/gpu/fast_divider.hpp"
+#include "libdense/gpu/change_layout.cuh"
+#include "libdense/gpu/hermitian_rank_k.cuh"
+#include "libdense/gpu/solve.cuh"
 #include "tests/dense/host_batch.hpp"
 #include "tests/dense/matrix_zoo.hpp"
 #include "tests/dense/simt_runner.hpp"
@@ -170,107 +168,6 @@ TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
             EXPECT_TRUE(its_c.same_bits(c)) << "order " << order;
             EXPECT_TRUE(its.same_bits(interleaved)) << "order " << order;
         });
-    }
-}
-
-// Where shared memory is too small, blocks work in the output or in scratch memory.
-TEST(SimtKernels, BlocksHaveTheSameBitsWithLittleSharedMemory) {
-    constexpr int order = 40;
-    constexpr index_t problems = 11;
-    const SolveCase problem(problems, order, 3);
-    const auto run = [&](int shared_memory) {
-        core::Simt simt;
-        simt.device.shared_memory_per_block = shared_memory;
-        Batch lu(problems, order, order), qr(lu), inverse(lu), tau(problems, 1, order), g(lu);
-        Batch x(problem.b), solved(problem.b);
-        std::vector<int> info(problems), rows(problems * order);
-        const core::View<int, 1> its_info(info.data(), {problems});
-        const core::View<int, 2> its_rows(rows.data(), {problems, order});
-        const auto vectors = core::View<C, 2>(tau.view().data, {problems, order});
-        launch_factor_lu<core::Simt, C>(simt, Pivoting::partial, problem.a.view(), lu.view(),
-                                        its_rows, its_info);
-        launch_solve_lu<core::Simt, C>(simt, Pivoting::partial, problem.a.view(), x.view(),
-                                       its_info);
-        launch_invert<core::Simt, C>(simt, problem.a.view(), inverse.view(), its_info);
-        launch_factor_cholesky<core::Simt, C>(simt, problem.a.view(), g.view(), its_info);
-        launch_factor_qr<core::Simt, C>(simt, problem.a.view(), qr.view(), vectors);
-        launch_least_squares<core::Simt, C>(simt, problem.a.view(), problem.b.view(), solved.view(),
-                                            its_info);
-        return std::vector<Batch>{lu, x, inverse, g, qr, tau, solved};
-    };
-    const std::vector<Batch> expected = run(227 * 1024);
-    const std::vector<Batch> results = run(8 * 1024);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        EXPECT_TRUE(results[i].same_bits(expected[i])) << i;
-    }
-}
-
-TEST(FastDividers, DivideEveryNumberTheyMay) {
-    for (int divisor : {1, 2, 3, 5, 7, 16, 31, 33, 64, 255, 256, 4097, 65535}) {
-        const FastDivider divider(divisor);
-        const auto largest = static_cast<int>(std::min((1LL << 32) / divisor - 1, 0x7fffffffLL));
-        for (int n = 0; n < 100000; ++n) {
-            const int small = std::min(n, largest);
-            const int large = std::max(largest - n, 0);
-            ASSERT_EQ(divider.quotient(small), small / divisor) << small << " / " << divisor;
-            ASSERT_EQ(divider.quotient(large), large / divisor) << large << " / " << divisor;
-        }
-    }
-}
-
-// Results depend on the problem's index, so a dropped or repeated block is detected.
-TEST(LargeSimt, Batches) {
-    using Float = HostBatch<float>;
-    for (index_t problems : {65535, 65536, 65537, 600000}) {
-        Float a(problems, 1, 1), x(problems, 1, 1), c(problems, 1, 1);
-        Float interleaved(problems, 1, 1, Order::problems);
-        std::vector<int> info(std::size_t(problems), -1);
-        for (index_t p = 0; p < problems; ++p) {
-            a.view()(p, 0, 0) = p % 1009 == 0 ? -1.0f : 2.0f;
-            x.view()(p, 0, 0) = float(p);
-        }
-        SimtRunner<std::integer_sequence<int, 1>> runner;
-        runner.run(call_solve, Factorisation::cholesky, std::as_const(a).view(), x.view(),
-                   core::View<int, 1>(info.data(), {problems}), core::View<float, 1>());
-        runner.run(APERTURE_CALL(hermitian_rank_k), 1.0f, std::as_const(x).view(), 0.0f, c.view());
-        runner.run(APERTURE_CALL(change_layout), std::as_const(c).view(), interleaved.view());
-        for (index_t p = 0; p < problems; ++p) {
-            const bool bad = p % 1009 == 0;
-            const float expected = bad ? 0 : float(p) / 2;
-            ASSERT_EQ(info[std::size_t(p)], bad ? 1 : 0) << p << " of " << problems;
-            ASSERT_EQ(x.view()(p, 0, 0), expected) << p << " of " << problems;
-            ASSERT_EQ(c.view()(p, 0, 0), expected * expected) << p << " of " << problems;
-            ASSERT_EQ(interleaved.view()(p, 0, 0), expected * expected) << p << " of " << problems;
-        }
-    }
-}
-
-TEST(LargeSimt, Products) {
-    using Float = HostBatch<float>;
-    constexpr index_t problems = 65537;
-    Float a(problems, 1, 1), x(problems, 1, 1);
-    for (index_t p = 0; p < problems; ++p) {
-        a.view()(p, 0, 0) = 2.0f;
-        x.view()(p, 0, 0) = float(p);
-    }
-    Runner runner;
-    Float product(problems, 1, 1), sums(problems, 1, 1);
-    std::vector<float> dots(std::size_t(problems), -1);
-    const auto vectors = [&](auto view) {
-        using Entry = std::remove_pointer_t<decltype(view.data)>;
-        return core::View<Entry, 2, core::Host>(view.data, {problems, 1});
-    };
-    runner.run(APERTURE_CALL(gemm), Op::none, Op::none, 1.0f, std::as_const(x).view(),
-               std::as_const(a).view(), 0.0f, product.view());
-    runner.run(APERTURE_CALL(gemv), Op::none, 1.0f, std::as_const(x).view(),
-               vectors(std::as_const(a).view()), 0.0f, vectors(sums.view()));
-    runner.run(APERTURE_CALL(dot), vectors(std::as_const(x).view()),
-               vectors(std::as_const(a).view()), core::View<float, 1>(dots.data(), {problems}));
-    for (index_t p = 0; p < problems; ++p) {
-        const float multiple = a.view()(p, 0, 0) * x.view()(p, 0, 0);
-        ASSERT_EQ(product.view()(p, 0, 0), multiple) << p << " of " << problems;
-        ASSERT_EQ(sums.view()(p, 0, 0), multiple) << p << " of " << problems;
-        ASSERT_EQ(dots[std::size_t(p)], multiple) << p << " of " << problems;
     }
 }
 

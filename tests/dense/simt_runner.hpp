@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <utility>
 
-#include "libdense/gpu/change_layout.cuh"
-#include "libdense/gpu/hermitian_rank_k.cuh"
-#include "libdense/gpu/solve.cuh"
 #include "tests/dense/batch_runner.hpp"
 
 namespace aperture::dense::oracle {
@@ -20,12 +18,23 @@ struct SimtWith : core::Simt {
 template <class Orders>
 using SimtRunner = HostRunner<SimtWith<Orders>, true>;
 
-/// Precompiled orders, and some that a GPU compiles at run time. Each takes long to
-/// compile with sanitizers, so they test one of each kind.
-#if defined(APERTURE_SANITIZE)
-using RegisterOrders = std::integer_sequence<int, 1, 3, 8, 18>;
-#else
-using RegisterOrders = std::integer_sequence<int, 1, 2, 3, 5, 8, 12, 17, 18, 24, 31>;
-#endif
+/// The same with one mapping after the other. In tests of several mappings kernels by blocks and
+/// what checks results are compiled once.
+template <Mapping... its_mappings>
+struct SimtMappings {
+    template <int... orders>
+    struct Runner : SimtRunner<std::integer_sequence<int, orders...>> {
+        static constexpr std::array mappings{its_mappings...};
+    };
+};
+
+/// Each order takes long to compile with sanitizers. Of words of 4, 8 and 16 bytes there are rows
+/// of an odd and an even number, and problems of a lane and of several. `large`: of many lanes.
+template <class Mappings, int large>
+using SomeOrders =
+    ::testing::Types<Combination<typename Mappings::template Runner<1, 3, 8, large>, float>,
+                     Combination<typename Mappings::template Runner<3, 8>, double>,
+                     Combination<typename Mappings::template Runner<1, large>, std::complex<float>>,
+                     Combination<typename Mappings::template Runner<3, 8>, std::complex<double>>>;
 
 }  // namespace aperture::dense::oracle
