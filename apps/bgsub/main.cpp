@@ -1,34 +1,5 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// bgsub: separates the background of a video from moving objects.
-#include "apps/bgsub/summary.hpp"
-#include "apps/common/report.hpp"
+#include "apps/programs.hpp"
 
-namespace aperture::apps {
-namespace {
-
-template <class Executor>
-void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options, Console& console) {
-    media::OutputSet outputs;
-    const BgsubResults results =
-        run_bgsub(separators_on(executor, options), cpu, options, console, outputs);
-    Report report = begin_report(executor, options, results.times,
-                                 describe(options, results.shape, results.solved_frames));
-    report.total_ms = results.total_ms;
-    report.results = result_values(options, results);
-    report.accuracy = accuracy_values(results);
-    commit_outputs(options.common, report, console, outputs, summary(options, results, report));
-}
-
-void run(const BgsubOptions& options, core::Cpu& cpu, Console& console) {
-    with_executor(device_for(options, console), cpu, console,
-                  [&](auto& executor) { process(executor, cpu, options, console); });
-}
-
-}  // namespace
-}  // namespace aperture::apps
-
-int main(int argc, char** argv) {
-    using namespace aperture::apps;
-    return run_program("bgsub", argc, argv, parse_bgsub_options, run);
-}
+int main(int argc, char** argv) { return aperture::apps::bgsub_main(argc, argv); }

@@ -73,7 +73,7 @@ TEST_P(EveryProgram, SaysWhichDeviceItTakesIfItIsVerbose) {
 }
 
 TEST_P(EveryProgram, WritesItsReportToStandardOutput) {
-    const Outcome outcome = run_with({"--report", "-"});
+    const Outcome outcome = run_with({"--report", "-"}, {.executable = true});
     EXPECT_EQ(outcome.status, 0) << outcome.error;
     const auto report = nlohmann::json::parse(outcome.out);
     EXPECT_EQ(report["schema"], 2);
@@ -87,8 +87,10 @@ TEST_P(EveryProgram, WritesItsReportToStandardOutput) {
 
 TEST_P(EveryProgram, WritesNothingElseToStandardOutput) {
     // stap_sim has --out among its arguments.
-    const Outcome outcome = has_device() ? run_with({"--out", "-"})
-                                         : run("stap_sim", {"--perfect", "small", "--out", "-"});
+    const Surroundings executable{.executable = true};
+    const Outcome outcome = has_device()
+                                ? run_with({"--out", "-"}, executable)
+                                : run("stap_sim", {"--perfect", "small", "--out", "-"}, executable);
     expect_refused(GetParam().program, outcome,
                    "--out -: only --report can be written to standard output");
 }

@@ -5,8 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numbers>
 #include <random>
+#include <tuple>
 
 #include "aperture/core/error.hpp"
 #include "tests/media/cube_files.hpp"
@@ -45,25 +47,33 @@ void append_little_endian(std::string& bytes, std::uint32_t value) {
     for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift & 0xff);
 }
 
-}  // namespace
-
-void write_texture(const std::filesystem::path& path, const StoredPicture& stored, double x,
-                   double y) {
+std::string texture_bytes(const StoredPicture& stored, double x, double y) {
     const auto list = waves();
     const int white = stored.bits == 8 ? 255 : 65535;
     std::string bytes = core::text(stored.colour ? "P6 " : "P5 ", stored.width, ' ', stored.height,
                                    ' ', white, '\n');
     for (int row = 0; row < stored.height; ++row) {
         for (int column = 0; column < stored.width; ++column) {
+            const double grey = texture(list, x + column, y + row);
             for (int channel = 0; channel < (stored.colour ? 3 : 1); ++channel) {
                 const double brightness = 1 - 0.3 * channel;
-                const auto value = static_cast<int>(
-                    std::lround(white * brightness * texture(list, x + column, y + row)));
+                const auto value = static_cast<int>(std::lround(white * brightness * grey));
                 if (stored.bits == 16) bytes += static_cast<char>(value >> 8);
                 bytes += static_cast<char>(value & 0xff);
             }
         }
     }
+    return bytes;
+}
+
+}  // namespace
+
+void write_texture(const std::filesystem::path& path, const StoredPicture& stored, double x,
+                   double y) {
+    // Most tests write the same images.
+    static std::map<std::tuple<int, int, bool, int, double, double>, std::string> known;
+    std::string& bytes = known[{stored.width, stored.height, stored.colour, stored.bits, x, y}];
+    if (bytes.empty()) bytes = texture_bytes(stored, x, y);
     media::tests::write_bytes(path, bytes);
 }
 

@@ -2,16 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/program_run.hpp"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <csignal>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -20,61 +13,13 @@
 #include <stdexcept>
 
 #include "libmedia/src/hdf5.hpp"
+#include "tests/apps/program_server.hpp"
 #include "tests/media/cube_files.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
 using media::Handle;
-
-/// Programs are in BUILD/bin, this test program in BUILD/tests.
-std::filesystem::path program_path(const std::string& program) {
-    const auto self = std::filesystem::read_symlink("/proc/self/exe");
-    return self.parent_path().parent_path() / "bin" / program;
-}
-
-[[noreturn]] void become(const std::vector<std::string>& words, const Surroundings& surroundings,
-                         const std::string& out, const std::string& error) {
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    dup2(open(surroundings.stdout_full ? "/dev/full" : out.c_str(), flags, 0600), STDOUT_FILENO);
-    dup2(open(error.c_str(), flags, 0600), STDERR_FILENO);
-    if (surroundings.file_size_limit) {
-        const rlimit limit{*surroundings.file_size_limit, *surroundings.file_size_limit};
-        setrlimit(RLIMIT_FSIZE, &limit);
-        std::signal(SIGXFSZ, SIG_IGN);
-    }
-    std::vector<char*> pointers;
-    for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-    pointers.push_back(nullptr);
-    execv(pointers[0], pointers.data());
-    _exit(127);
-}
-
-/// Whether the process has an open file in `folder` that is not empty.
-bool writes_to(pid_t process, const std::filesystem::path& folder) {
-    namespace fs = std::filesystem;
-    std::error_code error;
-    for (const auto& entry :
-         fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
-        // For a file without a name the link is "/folder/#123 (deleted)".
-        const fs::path file = fs::read_symlink(entry.path(), error);
-        if (error || file.parent_path() != folder) continue;
-        if (fs::file_size(entry.path(), error) > 0 && !error) return true;
-    }
-    return false;
-}
-
-void kill_while_writing(pid_t process, const std::filesystem::path& folder) {
-    siginfo_t ended{};
-    while (waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           ended.si_pid == 0) {
-        if (writes_to(process, folder)) {
-            kill(process, SIGKILL);
-            return;
-        }
-        usleep(1000);
-    }
-}
 
 Handle open_file(const std::filesystem::path& file) {
     return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
@@ -115,21 +60,18 @@ Handle memory_type() {
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings) {
     const media::tests::TemporaryFolder folder;
-    const std::string out = folder / "out";
-    const std::string error = folder / "error";
-    std::vector<std::string> words{program_path(program)};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    const pid_t child = fork();
-    if (child == 0) become(words, surroundings, out, error);
-    if (surroundings.killed_while_writing_to) {
-        kill_while_writing(child,
-                           std::filesystem::canonical(*surroundings.killed_while_writing_to));
+    nlohmann::json request{{"words", joined({program_path(program)}, arguments)},
+                           {"out", folder / "out"},
+                           {"error", folder / "error"},
+                           {"executable", surroundings.executable},
+                           {"stdout_full", surroundings.stdout_full}};
+    if (surroundings.file_size_limit) request["file_size_limit"] = *surroundings.file_size_limit;
+    if (const auto& watched = surroundings.killed_while_writing_to) {
+        request["killed_while_writing_to"] = std::filesystem::canonical(*watched);
     }
-    int status = 0;
-    rusage used{};
-    wait4(child, &status, 0, &used);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, media::tests::read_bytes(out),
-            media::tests::read_bytes(error), used.ru_maxrss * std::int64_t{1024}};
+    const nlohmann::json ended = run_on_server(request);
+    return {ended["status"], media::tests::read_bytes(folder / "out"),
+            media::tests::read_bytes(folder / "error"), ended["peak_bytes"]};
 }
 
 void expect_refused(const std::string& program, const Outcome& outcome, const std::string& words) {

@@ -26,6 +26,9 @@ struct Outcome {
 struct Surroundings {
     std::optional<std::uint64_t> file_size_limit{};  ///< maximum bytes of a file
     bool stdout_full = false;                        ///< standard output is /dev/full
+    /// Starts the executable, instead of calling its main function in a fork of the test program.
+    /// Slow; only then leaks are looked for.
+    bool executable = false;
     /// If set, the program is killed (SIGKILL) as soon as it has written to an open file in this
     /// folder, with or without a name there.
     std::optional<std::filesystem::path> killed_while_writing_to{};

@@ -8,6 +8,17 @@
 #include <cmath>
 
 namespace aperture::dense::oracle {
+namespace {
+
+/// |z|, of which std::abs was a third of the tests' time, if its square neither overflows nor
+/// underflows.
+double magnitude(Complex z) {
+    if (z.imag() == 0) return std::abs(z.real());
+    const double square = std::norm(z);
+    return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::abs(z);
+}
+
+}  // namespace
 
 template <Scalar T>
 Matrix rounded(Matrix a) {
@@ -58,14 +69,22 @@ int first_bad_minor(const Matrix& a) {
 }
 
 double one_norm(const Matrix& a) {
-    return a.size() == 0 ? 0 : a.cwiseAbs().colwise().sum().maxCoeff();
+    double largest = 0;
+    for (Eigen::Index j = 0; j < a.cols(); ++j) {
+        double sum = 0;
+        for (Eigen::Index i = 0; i < a.rows(); ++i) sum += magnitude(a(i, j));
+        if (std::isnan(sum)) return sum;
+        largest = std::max(largest, sum);
+    }
+    return largest;
 }
 
 double residual_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double eps_of_type) {
     const Matrix residual = b - a * x;
+    const double unit = double(a.rows()) * eps_of_type * one_norm(a);
     double worst = 0;
     for (Eigen::Index j = 0; j < x.cols(); ++j) {
-        const double size = double(a.rows()) * eps_of_type * one_norm(a) * one_norm(x.col(j));
+        const double size = unit * one_norm(x.col(j));
         const double error = one_norm(residual.col(j));
         const double ratio = error == 0 ? 0 : error / size;
         if (!(ratio <= worst)) worst = ratio;

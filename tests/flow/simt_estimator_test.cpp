@@ -7,7 +7,7 @@ namespace aperture::flow {
 
 namespace {
 
-/// The kernels on the SIMT host executor; change() changes the order of the lanes.
+/// The kernels on the SIMT host executor; change() takes the next order of the lanes.
 struct SimtRunner {
     using Executor = core::Simt;
     core::Simt simt{core::LaneOrder::forward, 9};
@@ -18,8 +18,8 @@ struct SimtRunner {
         return {{1, 1}, {1, 9}, {9, 1}, {15, 31}, {16, 32}, {17, 33}, {61, 67}};
     }
     void change() {
-        simt.order = simt.order == core::LaneOrder::forward ? core::LaneOrder::reverse
-                                                            : core::LaneOrder::random;
+        using enum core::LaneOrder;
+        simt.order = simt.order == forward ? reverse : simt.order == reverse ? random : forward;
     }
     std::uint64_t run(Estimator<core::Simt>& estimator, ImageView<core::Host> image0,
                       ImageView<core::Host> image1, FlowView<core::Host> flow, bool start) {

@@ -115,7 +115,10 @@ INSTANTIATE_TEST_SUITE_P(Solvers, SimtCgOffChip, testing::ValuesIn(off_chip_case
 // Everything of a solution that ends at rounding: in one kernel, in two an iteration, and staged.
 class SimtEndAtRounding : public testing::TestWithParam<Case> {};
 TEST_P(SimtEndAtRounding, ReturnsAboutTheLeastResidual) {
-    expect_least_residual_at_the_end<SimtRun>(GetParam(), {{3, 5}}, 100);
+    // Three times as many iterations as unknowns; multigrid has a coarse level.
+    const bool multigrid = GetParam().solver == Solver::multigrid;
+    expect_least_residual_at_the_end<SimtRun>(GetParam(), {multigrid ? Shape{3, 5} : Shape{2, 3}},
+                                              40);
 }
 INSTANTIATE_TEST_SUITE_P(Solvers, SimtEndAtRounding,
                          testing::ValuesIn(cases_at_rounding(all_gpu_cases())), case_name);

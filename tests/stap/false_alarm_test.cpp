@@ -12,7 +12,7 @@ const std::vector<double> probabilities{1e-2, 1e-3};
 
 /// Few enough cells that the slowest cases, with a covariance per cell, take seconds.
 index_t range_cells(const Case& c) {
-    if (c.order() == 4) return 12800;
+    if (c.order() == 4) return 6400;
     if (c.training == Training::block) return 3200;
     return c.order() > 24 ? 400 : 1600;
 }

@@ -13,7 +13,7 @@
 namespace aperture::stap::kernel_cases {
 namespace {
 
-/// Two training blocks of a PERFECT size in all Doppler bins, transformed from pulses.
+/// A training block of a PERFECT size in all Doppler bins, transformed from pulses.
 struct PerfectScene {
     Problem problem;
     core::Array<cfloat, 3> cube;
@@ -27,7 +27,7 @@ struct PerfectScene {
         parameters.temporal_taps = size.temporal_taps;
         parameters.implementation = implementation;
         CubeShape shape = size.shape;
-        shape.range_cells = 2 * size.training_block;
+        shape.range_cells = size.training_block;
         const auto pulses = static_cast<int>(shape.pulses);
         core::Cpu cpu;
         cube.reshape({shape.channels, size.doppler_bins, shape.range_cells});
