@@ -111,10 +111,12 @@ struct BlockShape {
         const int slots = n <= 64 ? 2 : 4;
         const bool qr = operation == BatchOperation::qr;
         registers = element.bytes * (qr ? slots : 4) <= 16 ? 160 : 224;
-        const int wanted = bytes / static_cast<int>(qr ? tuning::right_looking_bytes
-                                                       : with_type(element, []<class T>(T) {
-                                                             return tuning::left_looking_bytes<T>;
-                                                         }));
+        const auto of_thread = with_type(element, [&]<class T>(T) {
+            return qr                                      ? tuning::right_looking_bytes
+                   : operation == BatchOperation::cholesky ? tuning::cholesky_bytes_per_thread<T>
+                                                           : tuning::lu_bytes_per_thread<T>;
+        });
+        const int wanted = bytes / static_cast<int>(of_thread);
         while (threads < warp * slots && 2 * threads <= wanted) threads *= 2;
     }
 };

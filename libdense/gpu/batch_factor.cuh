@@ -173,7 +173,7 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
         !arguments.inverse.empty() || arguments.elimination == GeneralElimination::gauss_jordan;
     const BlockLaunch<E> launch(
         executor, problems, n, n, elimination_bytes<E>(jordan, n),
-        jordan ? tuning::right_looking_bytes : tuning::left_looking_bytes<E>);
+        jordan ? tuning::right_looking_bytes : tuning::lu_bytes_per_thread<E>);
     const auto kernel_of = [&]<bool its_jordan>() {
         using enum MatrixPlace;
         return launch.place == scratch ? lu_in_block<E, 4, scratch, its_jordan>
@@ -248,7 +248,7 @@ template <class Executor, class E>
 void launch_cholesky_in_block(Executor& executor, const CholeskyArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
     const BlockLaunch<E> launch(executor, p.a.extent[0], n, n, cholesky_bytes,
-                                tuning::left_looking_bytes<E>);
+                                tuning::cholesky_bytes_per_thread<E>);
     using enum MatrixPlace;
     core::launch(executor,
                  launch.place == scratch ? cholesky_in_block<E, 4, scratch>

@@ -4,8 +4,9 @@
 
 // LU and Cholesky factorisations of a matrix that a block shares. They look left: all threads bring
 // the rows of a panel up to date, whose entries a thread has in registers, and one warp factors it
-// (warp_panel.cuh). All threads of the block must call, after a barrier, and wait before they use
-// the factors.
+// (warp_panel.cuh). Meanwhile the other warps subtract from the next panel what the panels before
+// this one have of it. All threads of the block must call, after a barrier, and wait before they
+// use the factors.
 
 #include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/row_exchanges.cuh"
@@ -20,10 +21,12 @@ struct OwnNumbers {
     bool exists[count];
 };
 
-/// Calls visit(numbers) until each number in [first, last) is a thread's.
+/// Calls visit(numbers) until each number in [first, last) is a thread's, of those from warp
+/// `first_warp` on.
 template <class Visit>
-__device__ __forceinline__ void share_numbers(int first, int last, Visit visit) {
-    const int threads = core::block_threads();
+__device__ __forceinline__ void share_numbers(int first, int last, int first_warp, Visit visit) {
+    const int others = first_warp * core::warp_size;
+    const int threads = core::block_threads() - others;
     const auto visit_some = [&](int own, auto numbers) {
         APERTURE_UNROLL
         for (int s = 0; s < numbers.slots; ++s) {
@@ -33,7 +36,7 @@ __device__ __forceinline__ void share_numbers(int first, int last, Visit visit) 
         }
         visit(numbers);
     };
-    int own = first + core::thread_rank();
+    int own = first + core::thread_rank() - others;
     APERTURE_NO_UNROLL
     for (; last - first > threads; first += 2 * threads, own += 2 * threads) {
         visit_some(own, OwnNumbers<2>{});
@@ -41,16 +44,17 @@ __device__ __forceinline__ void share_numbers(int first, int last, Visit visit) 
     if (own - core::lane_rank() < last) visit_some(own, OwnNumbers<1>{});
 }
 
-/// entry[s][c] -= sum over k < depth, whole panels, of own[s] common[c]: load_own(k, of_own) and
-/// load_common(k, of_common) load the factors of a chunk of k.
+/// entry[s][c] -= sum over k in [from, to), whole panels, of own[s] common[c]: load_own(k, of_own)
+/// and load_common(k, of_common) load the factors of a chunk of k.
 template <int slots, class T, class LoadOwn, class LoadCommon>
-__device__ __forceinline__ void subtract_products(T (&entry)[slots][panel_width<T>], int depth,
-                                                  LoadOwn load_own, LoadCommon load_common) {
+__device__ __forceinline__ void subtract_products(T (&entry)[slots][panel_width<T>], int from,
+                                                  int to, LoadOwn load_own,
+                                                  LoadCommon load_common) {
     constexpr int at_once = chunk_entries<T>;
     // As much is loaded at once as registers suffice for.
     constexpr int together = sizeof(T) == 4 || slots == 1 ? 2 * at_once : at_once;
     APERTURE_NO_UNROLL
-    for (int base = 0; base < depth; base += together) {
+    for (int base = from; base < to; base += together) {
         APERTURE_UNROLL
         for (int k = base; k < base + together; k += at_once) {
             T own[slots][at_once];
@@ -71,19 +75,21 @@ __device__ __forceinline__ void subtract_products(T (&entry)[slots][panel_width<
     }
 }
 
-/// Brings rows [first, n) of the panel at column `first` up to date: a(i, first + c) -= sum over k
-/// < first of a(i, k) common[k][c].
+/// a(i, column + c) -= sum over k in [from, to) of a(i, k) common[k][c], of rows i in [first_row,
+/// n) and the panel at `column`, by warps from `first_warp` on.
 template <class T, class LoadCommon>
-__device__ __forceinline__ void update_panel(int first, int n, const PanelMatrix<T>& a,
+__device__ __forceinline__ void update_panel(int first_row, int n, int column, int from, int to,
+                                             int first_warp, const PanelMatrix<T>& a,
                                              LoadCommon load_common) {
     constexpr int at_once = chunk_entries<T>;
-    share_numbers(first, n, [&](auto rows) {
+    if (from >= to) return;
+    share_numbers(first_row, n, first_warp, [&](auto rows) {
         constexpr int slots = decltype(rows)::slots;
         T entry[slots][panel_width<T>];
         APERTURE_UNROLL
-        for (int s = 0; s < slots; ++s) a.load_row(entry[s], rows.at[s], first);
+        for (int s = 0; s < slots; ++s) a.load_row(entry[s], rows.at[s], column);
         subtract_products(
-            entry, first,
+            entry, from, to,
             [&](int k, T(&own)[slots][at_once]) {
                 APERTURE_UNROLL
                 for (int s = 0; s < slots; ++s) a.load_row(own[s], rows.at[s], k);
@@ -91,7 +97,7 @@ __device__ __forceinline__ void update_panel(int first, int n, const PanelMatrix
             load_common);
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) {
-            if (rows.exists[s]) a.store_row(entry[s], rows.at[s], first);
+            if (rows.exists[s]) a.store_row(entry[s], rows.at[s], column);
         }
     });
 }
@@ -102,19 +108,28 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
                                                    const RowExchanges<T>& exchanges) {
     constexpr int most = panel_width<T>;
     constexpr int at_once = chunk_entries<T>;
+    const bool ahead = core::block_threads() > core::warp_size;
+    const auto update = [&](int first_row, int column, int from, int to, int first_warp) {
+        update_panel(first_row, n, column, from, to, first_warp, a,
+                     [&](int k, T(&common)[at_once][most]) {
+                         APERTURE_UNROLL
+                         for (int e = 0; e < at_once; ++e) a.load_row(common[e], k + e, column);
+                     });
+    };
     int info = 0;
+    int done = 0;
     exchanges.clear(n);
     APERTURE_NO_UNROLL
     for (int first = 0; first < n; first += most) {
-        if (first > 0) {
-            update_panel(first, n, a, [&](int k, T(&common)[at_once][most]) {
-                APERTURE_UNROLL
-                for (int e = 0; e < at_once; ++e) a.load_row(common[e], k + e, first);
-            });
-        }
+        const int behind = first + most;
+        update(first, first, done, first, 0);
+        if (ahead) done = first;
         __syncthreads();
-        if (core::warp_rank() == 0) {
-            visit_panel<WarpPanel, T, slots>(first, n, n, [&](auto panel) {
+        if (core::warp_rank() > 0) {
+            // Also rows that will be exchanged: what is subtracted goes with them.
+            if (behind < n) update(first, behind, 0, first, 1);
+        } else {
+            visit_panel<T, slots>(first, n, [&](auto panel) {
                 panel.template load<false>(a);
                 if (exchange) {
                     factor_lu_panel<true>(panel, exchanges.rows, info);
@@ -126,7 +141,6 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
             });
         }
         __syncthreads();
-        const int behind = first + most;
         if (exchange && first > 0) {
             const int width = n - first < most ? n - first : most;
             for (int j = core::thread_rank(); j < first; j += core::block_threads()) {
@@ -141,7 +155,7 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
         }
         if (behind >= n) break;
         // The panel's rows of U.
-        share_numbers(behind, n, [&](auto columns) {
+        share_numbers(behind, n, 0, [&](auto columns) {
             constexpr int its_slots = decltype(columns)::slots;
             T entry[its_slots][most];
             APERTURE_UNROLL
@@ -154,12 +168,15 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
                 }
             }
             subtract_products(
-                entry, first,
+                entry, 0, first,
                 [&](int k, T(&own)[its_slots][at_once]) {
                     APERTURE_UNROLL
                     for (int s = 0; s < its_slots; ++s) {
+                        const bool wanted = !ahead || columns.at[s] >= behind + most;
                         APERTURE_UNROLL
-                        for (int e = 0; e < at_once; ++e) own[s][e] = a(k + e, columns.at[s]);
+                        for (int e = 0; e < at_once; ++e) {
+                            own[s][e] = wanted ? a(k + e, columns.at[s]) : T(RealOf<T>(0));
+                        }
                     }
                 },
                 [&](int k, T(&common)[at_once][most]) {
@@ -197,23 +214,30 @@ __device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a
                                                          Pivots<RealOf<T>>* pivots) {
     constexpr int most = panel_width<T>;
     constexpr int at_once = chunk_entries<T>;
+    const bool ahead = core::block_threads() > core::warp_size;
+    const auto update = [&](int column, int from, int to, int first_warp) {
+        update_panel(column, n, column, from, to, first_warp, a,
+                     [&](int k, T(&common)[at_once][most]) {
+                         APERTURE_UNROLL
+                         for (int c = 0; c < most; ++c) {
+                             T row[at_once];
+                             a.load_row(row, column + c < n ? column + c : n - 1, k);
+                             APERTURE_UNROLL
+                             for (int e = 0; e < at_once; ++e) common[e][c] = core::conj(row[e]);
+                         }
+                     });
+    };
     Pivots<RealOf<T>> its;
+    int done = 0;
     APERTURE_NO_UNROLL
     for (int first = 0; first < n; first += most) {
-        if (first > 0) {
-            update_panel(first, n, a, [&](int k, T(&common)[at_once][most]) {
-                APERTURE_UNROLL
-                for (int c = 0; c < most; ++c) {
-                    T row[at_once];
-                    a.load_row(row, first + c < n ? first + c : n - 1, k);
-                    APERTURE_UNROLL
-                    for (int e = 0; e < at_once; ++e) common[e][c] = core::conj(row[e]);
-                }
-            });
-            __syncthreads();
-        }
-        if (core::warp_rank() == 0) {
-            visit_panel<WarpPanel, T, slots>(first, n, n, [&](auto panel) {
+        update(first, done, first, 0);
+        if (ahead) done = first;
+        __syncthreads();
+        if (core::warp_rank() > 0) {
+            if (first + most < n) update(first + most, 0, first, 1);
+        } else {
+            visit_panel<T, slots>(first, n, [&](auto panel) {
                 panel.template load<false>(a);
                 factor_cholesky_panel(panel, its);
                 panel.template store<false>(a);

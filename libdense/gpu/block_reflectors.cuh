@@ -27,11 +27,10 @@ __device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> 
     for (int first = 0; first < n; first += most) {
         const int behind = first + most;
         if (core::warp_rank() == 0) {
-            visit_panel<ReflectorPanel, T, slots>(first, m, n, [&](auto panel) {
-                panel.load(a);
-                panel.factor(tau, gram, column_memory);
-                panel.store(a, triangle);
-            });
+            ReflectorPanel<T, slots> panel(first, n, m);
+            panel.load(a);
+            panel.factor(tau, gram, column_memory);
+            panel.store(a, triangle);
         }
         __syncthreads();
         // A quarter of a warp has a share of the rows; a thread two columns.

@@ -22,18 +22,6 @@ APERTURE_HD constexpr int block_solver_blocks(int slots, bool few_registers) {
     const int blocks = (few_registers ? 384 : 256) / block_solver_threads_of(slots);
     return blocks > 1 ? blocks : 1;
 }
-/// Calls visit(panel) with the panel at column `first` of m x n, in as few registers as its rows
-/// need.
-template <template <class, int> class Panel, class T, int slots, class Visit>
-__device__ __forceinline__ void visit_panel(int first, int m, int n, Visit visit) {
-    if constexpr (slots > 1) {
-        if (m - first <= slots / 2 * core::warp_size) {
-            visit_panel<Panel, T, slots / 2>(first, m, n, visit);
-            return;
-        }
-    }
-    visit(Panel<T, slots>(first, n, m));
-}
 
 /// Registers of a lane for a vector of max_order, and of max_rows, entries.
 inline constexpr int order_slots = 4;

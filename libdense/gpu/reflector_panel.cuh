@@ -32,12 +32,14 @@ struct ReflectorPanel {
     T entry[height];
     int first;
     int width;
-    int rows;  ///< from `first` on, in this lane's column
+    int left;  ///< rows from `first` on
+    int rows;  ///< those in this lane's column
 
     __device__ __forceinline__ ReflectorPanel(int first_column, int columns, int all_rows)
         : first(first_column),
           width(columns - first_column < most ? columns - first_column : most),
-          rows(column() < width ? all_rows - first_column : 0) {}
+          left(all_rows - first_column),
+          rows(column() < width ? left : 0) {}
 
     __device__ __forceinline__ static int column() { return core::lane_rank() % most; }
     __device__ __forceinline__ static int group() { return core::lane_rank() / most; }
@@ -79,11 +81,19 @@ struct ReflectorPanel {
             const int lead = step / groups;
             const int lead_group = step % groups;
             const int from = lead / chunk * chunk;
+            // Calls visit(base) for the first row of the chunks below `from`. They end where 8 rows
+            // of a lane are behind the last one: fewer would keep loads from each other.
+            const auto for_each_chunk = [&](auto visit) {
+                APERTURE_UNROLL
+                for (int base = from; base < height; base += chunk) {
+                    if (base % 8 == 0 && base > 0 && base * groups >= left) break;
+                    visit(base);
+                }
+            };
             // Calls visit(t, entry) for the column's entries below the diagonal in rows of this
             // lane.
             const auto for_each_below = [&](auto visit) {
-                APERTURE_UNROLL
-                for (int base = from; base < height; base += chunk) {
+                for_each_chunk([&](int base) {
                     T below[chunk];
                     load_chunks(below, its + base);
                     APERTURE_UNROLL
@@ -92,18 +102,15 @@ struct ReflectorPanel {
                         if (t < lead) continue;
                         visit(t, t > lead || group() > lead_group ? below[e] : T(R(0)));
                     }
-                }
+                });
             };
             __syncwarp();
-            if (own == step) {
+            for_each_chunk([&](int base) {
+                T part[chunk];
                 APERTURE_UNROLL
-                for (int base = from; base < height; base += chunk) {
-                    T part[chunk];
-                    APERTURE_UNROLL
-                    for (int e = 0; e < chunk; ++e) part[e] = entry[base + e];
-                    store_chunks(its + base, part);
-                }
-            }
+                for (int e = 0; e < chunk; ++e) part[e] = entry[base + e];
+                if (own == step) store_chunks(its + base, part);
+            });
             __syncwarp();
             // The column's part below the diagonal times all columns.
             T sums[2] = {T(R(0)), T(R(0))};

@@ -102,13 +102,23 @@ inline constexpr int largest_columns_order = 8;
 inline constexpr int largest_columns_order_of_solve = 16;
 
 /// Bytes of a matrix that a block works on for each of its threads: as few warps as keep a
-/// multiprocessor busy, for all wait while one factors a panel. Where each panel changes the whole
-/// matrix, there is more to do for the others. H100, microseconds for 1000 problems with 32, 64 and
-/// 128 threads: LU with pivoting fp32 of order 64 37, 53, -, of 96 135, 131, 163, of 128 354, 298,
-/// 273, complex fp32 of order 64 104, 112, 148; inverse fp64 of order 64 191, 157, 179, of 96 1162,
-/// 765, 635.
+/// multiprocessor busy, for all wait while one factors a panel. Where others have work meanwhile,
+/// or each panel changes the whole matrix, more are of use. H100, microseconds for 1000 problems
+/// with 32, 64 and 128 threads: LU with pivoting fp32 of order 64 31, 45, -, of 96 121, 117, 140,
+/// of 128 299, 241, 224, fp64 of 72 121, 124, 186, of 96 316, 233, 286, of 112 603, 420, 376,
+/// complex fp32 of 72 150, 136, 167, of 96 407, 305, 278; Cholesky fp64 of 64 44, 37, -, of 96 159,
+/// 114, 99, complex fp32 of 72 68, 72, 94, of 96 180, 136, 153, of 128 845, 617, 396, complex fp64
+/// of 64 165, 117, -; inverse fp64 of 64 191, 157, 179, of 96 1162, 765, 635.
 template <class T>
-inline constexpr std::size_t left_looking_bytes = 128 * sizeof(T);
+inline constexpr std::size_t lu_bytes_per_thread = sizeof(T) == 4    ? 512
+                                                   : sizeof(T) == 16 ? 1024
+                                                                     : 768;
+template <>
+inline constexpr std::size_t lu_bytes_per_thread<core::Complex<float>> = 576;
+template <class T>
+inline constexpr std::size_t cholesky_bytes_per_thread = sizeof(T) == 16 ? 1024 : 512;
+template <>
+inline constexpr std::size_t cholesky_bytes_per_thread<core::Complex<float>> = 672;
 inline constexpr std::size_t right_looking_bytes = 512;
 
 /// Threads per block of the rank-k update, and bytes of shared memory for its panels: four blocks

@@ -123,6 +123,19 @@ struct WarpPanel {
     }
 };
 
+/// Calls visit(panel) with the panel at column `first` of a matrix of order n, in as few registers
+/// as its rows need.
+template <class T, int slots, class Visit>
+__device__ __forceinline__ void visit_panel(int first, int n, Visit visit) {
+    if constexpr (slots > 1) {
+        if (n - first <= slots / 2 * core::warp_size) {
+            visit_panel<T, slots / 2>(first, n, visit);
+            return;
+        }
+    }
+    visit(WarpPanel<T, slots>(first, n, n));
+}
+
 /// Eliminates below the panel's pivots: factors of L replace what they clear. Rows keep their
 /// lanes.
 template <bool exchange, class T, int slots>

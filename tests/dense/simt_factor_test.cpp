@@ -57,4 +57,61 @@ TEST(SimtKernels, BlocksHaveTheSameBitsWithLittleSharedMemory) {
     }
 }
 
+/// A view of a kernel on one matrix by rows.
+template <class T>
+core::KernelView<T, 3> one_matrix(T* data, index_t rows, index_t columns) {
+    return core::kernel_view(MatrixBatch<T, core::Host>(data, {1, rows, columns}));
+}
+
+// The other warps work ahead while one factors a panel: one warp alone gives the same bits.
+TEST(BlocksOfWarps, GiveTheBitsOfOneWarp) {
+    constexpr int m = 41, n = 37;
+    std::mt19937 generator(4);
+    std::vector<double> matrix(m * n);
+    for (double& value : matrix) value = std::normal_distribution<double>()(generator);
+    std::vector<double> positive(n * n);
+    for (int i = 0; i < n * n; ++i) positive[i] = i % (n + 1) == 0 ? 2 * n : matrix[i];
+    using enum MatrixPlace;
+    const auto launch = [](auto kernel, int threads, int bytes, const auto& arguments) {
+        core::Simt simt(core::LaneOrder::random, 5);
+        core::launch(simt, kernel,
+                     core::LaunchConfig(dim3(1), dim3(unsigned(threads)), std::size_t(bytes)),
+                     arguments, static_cast<double*>(nullptr));
+    };
+    const int stride = panel_row_stride<double>(n);
+    std::vector<double> expected;
+    for (const int threads : {32, 64, 160}) {
+        std::vector<double> qr(m * n), tau(n), lu(n * n), g(n * n);
+        std::vector<int> pivots(n), info(1);
+        QrArguments<double> of_qr{};
+        of_qr.a = one_matrix<const double>(matrix.data(), m, n);
+        of_qr.qr = one_matrix(qr.data(), m, n);
+        of_qr.tau = core::kernel_view(VectorBatch<double, core::Host>(tau.data(), {1, n}));
+        launch(qr_in_block<double, 2, shared>, threads,
+               qr_vector_bytes<double>(m, n) + m * stride * 8, of_qr);
+        LuArguments<double> of_lu{};
+        of_lu.a = one_matrix<const double>(matrix.data(), n, n);
+        of_lu.lu = one_matrix(lu.data(), n, n);
+        of_lu.pivots = core::kernel_view(core::View<int, 2>(pivots.data(), {1, n}));
+        of_lu.info = core::kernel_view(core::View<int, 1>(info.data(), {1}));
+        of_lu.elimination = GeneralElimination::pivoted_lu;
+        launch(lu_in_block<double, 2, shared, false>, threads,
+               elimination_bytes<double>(false, n) + n * stride * 8, of_lu);
+        EXPECT_EQ(info[0], 0);
+        CholeskyArguments<double> of_g{};
+        of_g.a = one_matrix<const double>(positive.data(), n, n);
+        of_g.g = one_matrix(g.data(), n, n);
+        of_g.info = core::kernel_view(core::View<int, 1>(info.data(), {1}));
+        launch(cholesky_in_block<double, 2, shared>, threads, cholesky_bytes + n * stride * 8,
+               of_g);
+        EXPECT_EQ(info[0], 0);
+        std::vector<double> all(qr);
+        for (const auto& part : {tau, lu, g, std::vector<double>(pivots.begin(), pivots.end())}) {
+            all.insert(all.end(), part.begin(), part.end());
+        }
+        if (threads == 32) expected = all;
+        EXPECT_EQ(all, expected) << threads << " threads";
+    }
+}
+
 }  // namespace aperture::dense::oracle
