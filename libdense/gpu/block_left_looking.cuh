@@ -103,7 +103,7 @@ __device__ __forceinline__ void update_panel(int first_row, int n, int column, i
 }
 
 /// P A = L U in place, with the exchanged rows and info.
-template <int slots, class T>
+template <int slots, int least, class T>
 __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMatrix<T> a,
                                                    const RowExchanges<T>& exchanges) {
     constexpr int most = panel_width<T>;
@@ -129,7 +129,7 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
             // Also rows that will be exchanged: what is subtracted goes with them.
             if (behind < n) update(first, behind, 0, first, 1);
         } else {
-            visit_panel<T, slots>(first, n, [&](auto panel) {
+            visit_panel<T, slots, least>(first, n, [&](auto panel) {
                 panel.template load<false>(a);
                 if (exchange) {
                     factor_lu_panel<true>(panel, exchanges.rows, info);
@@ -209,7 +209,7 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
 
 /// A = G G^H in place, of the lower triangle; what is above the diagonal is lost. `pivots` in
 /// shared memory.
-template <int slots, class T>
+template <int slots, int least, class T>
 __device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a,
                                                          Pivots<RealOf<T>>* pivots) {
     constexpr int most = panel_width<T>;
@@ -237,7 +237,7 @@ __device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a
         if (core::warp_rank() > 0) {
             if (first + most < n) update(first + most, 0, first, 1);
         } else {
-            visit_panel<T, slots>(first, n, [&](auto panel) {
+            visit_panel<T, slots, least>(first, n, [&](auto panel) {
                 panel.template load<false>(a);
                 factor_cholesky_panel(panel, its);
                 panel.template store<false>(a);

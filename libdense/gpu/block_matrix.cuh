@@ -8,6 +8,7 @@
 
 #include "libdense/gpu/batch_tile.cuh"
 #include "libdense/gpu/chunks.cuh"
+#include "libdense/gpu/reciprocal.cuh"
 #include "libdense/gpu/register_solve.cuh"
 
 namespace aperture::dense {
@@ -23,15 +24,13 @@ APERTURE_HD R magnitude(core::Complex<R> a) {
     return re > im ? re : im;
 }
 
-/// 1 / value, without overflow on the way.
-APERTURE_HD float reciprocal(float value) { return 1.0f / value; }
-APERTURE_HD double reciprocal(double value) { return 1.0 / value; }
+/// 1 / value, without overflow on the way, where the size of value is as of real ones.
 template <class R>
-APERTURE_HD core::Complex<R> reciprocal(core::Complex<R> value) {
-    const R scale = R(1) / magnitude(value);
+__device__ __forceinline__ core::Complex<R> reciprocal_of_normal(core::Complex<R> value) {
+    const R scale = reciprocal_of_normal(magnitude(value));
     const R re = value.re * scale;
     const R im = value.im * scale;
-    const R factor = scale / (re * re + im * im);
+    const R factor = scale * reciprocal_of_normal(re * re + im * im);
     return {re * factor, -im * factor};
 }
 
@@ -43,7 +42,7 @@ APERTURE_HD float reciprocal_root(float value) {
 APERTURE_HD double reciprocal_root(double value) { return rsqrt(value); }
 
 /// A pivot's reciprocal is that of `up` times the pivot, times `up`: the reciprocal of a subnormal
-/// pivot would overflow.
+/// pivot would overflow, that of the largest be subnormal.
 template <class T>
 struct PivotReciprocal {
     RealOf<T> up;
@@ -52,16 +51,11 @@ struct PivotReciprocal {
     __device__ __forceinline__ T times(T value) const { return value * up * of_scaled; }
 };
 
-template <class R>
-inline constexpr R smallest_normal = R(1.17549435082228750797e-38);
-template <>
-inline constexpr double smallest_normal<double> = 2.22507385850720138309e-308;
-
 template <class T>
 __device__ __forceinline__ PivotReciprocal<T> reciprocal_of_pivot(T pivot) {
     using R = RealOf<T>;
-    const R up = magnitude(pivot) < smallest_normal<R> ? R(1ull << 60) : R(1);
-    return {up, reciprocal(pivot * up)};
+    const R up = scale_to_normal(magnitude(pivot));
+    return {up, reciprocal_of_normal(pivot * up)};
 }
 
 /// Whether a number is neither zero nor infinite nor NaN.

@@ -30,6 +30,11 @@ inline constexpr int row_slots = 8;
 /// Where a block keeps its matrix: in scratch memory where it is too large for shared memory.
 enum class MatrixPlace { shared, scratch };
 
+/// The fewest slots of a panel: in scratch memory panels are not what takes the time, and those of
+/// other numbers are not compiled.
+template <int slots, MatrixPlace place>
+inline constexpr int least_slots = place == MatrixPlace::shared ? 1 : slots;
+
 /// Memory of m x n for the block's problem: `shared`, or its part of the executor's scratch memory.
 template <MatrixPlace place, class T>
 __device__ __forceinline__ PanelMatrix<T> block_matrix(T* shared, T* scratch, int m, int n) {

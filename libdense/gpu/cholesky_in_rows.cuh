@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Cholesky's factorisation with rows of the lower triangle in registers (warp_tile.cuh), unrolled
-// to the last index. Step k publishes column k, as it is, in row k of the tile, from where all
-// lanes of the problem load it chunk by chunk; only then is it scaled. What lies above the diagonal
-// of a lane's last row is neither loaded nor computed.
+// Cholesky's factorisation with rows of the lower triangle in registers (warp_tile.cuh), which
+// rotate where a few steps share code. Step k publishes column k, as it is, in row k of the tile,
+// from where all lanes of the problem load it chunk by chunk; only then is it scaled. What lies
+// above the diagonal of a lane's last row is neither loaded nor computed.
 //
 // Block, grid and shared memory as in in_rows.cuh. With lanes = 1 a thread has a problem, and
 // nothing is published. Bytes and flops per problem as in qr_in_block.cuh. Source: Anderson 2014,
@@ -17,9 +17,10 @@ namespace aperture::dense {
 
 /// The rows of a lower triangle that a lane has, cyclically. Those beyond the last are copies of
 /// it.
-template <class T, int order, int tile_rows, int lanes>
+template <class T, int order, int lanes>
 struct TriangleRows {
-    using Tile = WarpTile<T, tile_rows, order, lanes>;
+    using Tile = WarpTile<T, order, order, lanes>;
+    using Matrix = StagedMatrices<T, order, order, lanes>;
     static constexpr int chunk = chunk_entries<T>;
     static constexpr int slots = (order + lanes - 1) / lanes;
     T entry[slots][order];
@@ -31,20 +32,12 @@ struct TriangleRows {
     __device__ __forceinline__ static constexpr int length(int slot) {
         return slot * lanes + lanes < order ? slot * lanes + lanes : order;
     }
-    __device__ __forceinline__ void load(const Tile& tile) {
+    __device__ __forceinline__ void load(const Matrix& a) {
         APERTURE_UNROLL
         for (int slot = 0; slot < slots; ++slot) {
-            const int row = slot * lanes + tile.at.lane;
-            const T* const its = tile.row(exists(row) ? row : order - 1);
-            APERTURE_UNROLL
-            for (int j = 0; j < order; j += chunk) {
-                if (j >= length(slot)) continue;
-                const Chunk<T> piece = chunk_at(its + j);
-                APERTURE_UNROLL
-                for (int e = 0; e < chunk; ++e) {
-                    if (j + e < length(slot)) entry[slot][j + e] = piece.entry[e];
-                }
-            }
+            const int row = slot * lanes + a.at.lane;
+            a.for_each_in_row(exists(row) ? row : order - 1, length(slot),
+                              [&](int j, T value) { entry[slot][j] = value; });
         }
         __syncwarp();
     }
@@ -60,52 +53,83 @@ struct TriangleRows {
     }
 };
 
-/// Eliminates below the pivots of a Hermitian matrix, from pivot k on. `accept(k, pivot)` returns
-/// the factor of column k: the reciprocal of the pivot or, if `roots`, of its root, with which the
-/// column is multiplied, too.
-template <bool roots, class T, int order, int tile_rows, int lanes, class Accept>
-__device__ __forceinline__ void eliminate_triangle(TriangleRows<T, order, tile_rows, lanes>& rows,
-                                                   const WarpTile<T, tile_rows, order, lanes>& tile,
-                                                   Accept accept) {
+/// Steps that share code. H100, microseconds of 256 MiB unrolled and with 4 of them: order 32 fp32
+/// 168 171, fp64 183 173, complex fp32 191 192; order 24 fp64 191 218; solutions of order 32 110
+/// 124, 160 182, 184 215.
+APERTURE_HD constexpr int triangle_group(bool roots, int order) {
+    return roots && order > 24 ? 4 : 1;
+}
+
+/// Step k, whose column is in register `own`. Of the `count` ones from there on the last `done` are
+/// finished. `accept(k, slot, pivot)` as in `eliminate_triangle`.
+template <bool roots, class T, int order, int lanes, class Accept>
+__device__ __forceinline__ void eliminate_triangle_column(
+    TriangleRows<T, order, lanes>& rows, const WarpTile<T, order, order, lanes>& tile, int lane,
+    int k, int own, int count, int done, const Accept& accept) {
     constexpr int chunk = chunk_entries<T>;
     constexpr int slots = (order + lanes - 1) / lanes;
+    const int slot_of_k = own / lanes;
+    T column[slots];
     APERTURE_UNROLL
-    for (int k = 0; k < order; ++k) {
-        const int slot_of_k = k / lanes;
-        T column[slots];
+    for (int slot = slot_of_k; slot < slots; ++slot) {
+        const int row = slot * lanes + lane;
+        column[slot] = rows.entry[slot][own];
+        if (lanes > 1 && rows.exists(row)) tile.row(k)[row] = column[slot];
+    }
+    const RealOf<T> pivot = core::real_part(core::broadcast<lanes>(column[slot_of_k], k % lanes));
+    if (lanes > 1) __syncwarp();
+    const RealOf<T> factor = accept(k, slot_of_k, pivot);
+    T multiplier[slots];
+    APERTURE_UNROLL
+    for (int slot = slot_of_k; slot < slots; ++slot) {
+        column[slot] = column[slot] * factor;
+        multiplier[slot] = -(roots ? column[slot] * factor : column[slot]);
+    }
+    const auto update = [&](int c, T other) {
         APERTURE_UNROLL
         for (int slot = slot_of_k; slot < slots; ++slot) {
-            const int row = slot * lanes + tile.at.lane;
-            column[slot] = rows.entry[slot][k];
-            if (lanes > 1 && rows.exists(row)) tile.row(k)[row] = column[slot];
+            if (c >= rows.length(slot)) continue;
+            T& entry = rows.entry[slot][c];
+            entry = core::multiply_add(entry, multiplier[slot], core::conj(other));
         }
-        const RealOf<T> pivot =
-            core::real_part(core::broadcast<lanes>(column[slot_of_k], k % lanes));
-        if (lanes > 1) __syncwarp();
-        const RealOf<T> factor = accept(k, pivot);
-        T multiplier[slots];
+    };
+    APERTURE_UNROLL
+    for (int c = own + 1; c < own + count; ++c) {
+        if (c + done < own + count) update(c, tile.row(k)[c + done]);
+    }
+    APERTURE_UNROLL
+    for (int j = 0; j < order; j += chunk) {
+        if (j + chunk <= own + count) continue;
+        const Chunk<T> others = rows.column_at(tile, k, j);
         APERTURE_UNROLL
-        for (int slot = slot_of_k; slot < slots; ++slot) {
-            column[slot] = column[slot] * factor;
-            multiplier[slot] = -(roots ? column[slot] * factor : column[slot]);
+        for (int e = 0; e < chunk; ++e) {
+            if (j + e >= own + count && j + e < order) update(j + e, others.entry[e]);
         }
-        APERTURE_UNROLL
-        for (int j = (k + 1) / chunk * chunk; j < order; j += chunk) {
-            const Chunk<T> others = rows.column_at(tile, k, j);
+    }
+    APERTURE_UNROLL
+    for (int slot = slot_of_k; roots && slot < slots; ++slot) rows.entry[slot][own] = column[slot];
+}
+
+/// Eliminates below the pivots of a Hermitian matrix. `accept(k, slot, pivot)` returns the factor
+/// of column k, which belongs to row k in that slot: the reciprocal of the pivot or, if `roots`, of
+/// its root, with which the column is multiplied, too.
+template <bool roots, class T, int order, int lanes, class Accept>
+__device__ __forceinline__ void eliminate_triangle(TriangleRows<T, order, lanes>& rows,
+                                                   const WarpTile<T, order, order, lanes>& tile,
+                                                   int lane, Accept accept) {
+    constexpr int group = triangle_group(roots, order);
+    static_assert(lanes % group == 0, "rows of pivots that share code are in one slot");
+    APERTURE_UNROLL
+    for (int begin = 0; begin < order; begin += group) {
+        const int count = order - begin < group ? order - begin : group;
+        APERTURE_NO_UNROLL
+        for (int s = 0; s < count; ++s) {
+            eliminate_triangle_column<roots>(rows, tile, lane, begin + s, begin, count, s, accept);
             APERTURE_UNROLL
-            for (int e = 0; e < chunk; ++e) {
-                APERTURE_UNROLL
-                for (int slot = slot_of_k; slot < slots; ++slot) {
-                    if (j + e <= k || j + e >= rows.length(slot)) continue;
-                    T& entry = rows.entry[slot][j + e];
-                    entry =
-                        core::multiply_add(entry, multiplier[slot], core::conj(others.entry[e]));
-                }
+            for (int slot = begin / lanes; slot < rows.slots; ++slot) {
+                rotate_entries(rows.entry[slot], begin, count);
             }
         }
-        APERTURE_UNROLL
-        for (int slot = slot_of_k; roots && slot < slots; ++slot)
-            rows.entry[slot][k] = column[slot];
     }
 }
 
@@ -113,16 +137,15 @@ __device__ __forceinline__ void eliminate_triangle(TriangleRows<T, order, tile_r
 template <class T, int order, int lanes>
 __global__ void __launch_bounds__(rows_threads) cholesky_in_rows(CholeskyArguments<T> p) {
     using R = RealOf<T>;
-    using Rows = TriangleRows<T, order, order, lanes>;
-    const typename Rows::Tile tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order, true>(p.a);
-    tile.wait();
+    using Rows = TriangleRows<T, order, lanes>;
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    const typename Rows::Tile tile(at, shared);
     Rows rows;
-    rows.load(tile);
+    load_matrices<true>(rows, at, shared, p.a);
     int info = 0;
     R diagonal[Rows::slots] = {};
-    eliminate_triangle<true>(rows, tile, [&](int k, R pivot) {
+    eliminate_triangle<true>(rows, tile, at.lane, [&](int k, int slot, R pivot) {
         const bool good = pivot > R(0) && pivot <= largest_finite<R>;
         if (!good && info == 0) info = k + 1;
         const R square = good ? pivot : R(1);
@@ -131,29 +154,22 @@ __global__ void __launch_bounds__(rows_threads) cholesky_in_rows(CholeskyArgumen
         const R root = square * factor;
         const R error = core::multiply_add(square, -root, root);
         if (at.lane == k % lanes) {
-            diagonal[k / lanes] = core::multiply_add(root, error, factor * R(0.5));
+            diagonal[slot] = core::multiply_add(root, error, factor * R(0.5));
         }
         return factor;
     });
+    const typename Rows::Matrix g(at, shared, p.g);
     __syncwarp();
     APERTURE_UNROLL
     for (int slot = 0; slot < Rows::slots; ++slot) {
         const int row = slot * lanes + at.lane;
         if (!rows.exists(row)) continue;
-        APERTURE_UNROLL
-        for (int j = 0; j < order; j += Rows::chunk) {
-            Chunk<T> piece;
-            APERTURE_UNROLL
-            for (int e = 0; e < Rows::chunk; ++e) {
-                piece.entry[e] = T(R(0));
-                if (j + e >= rows.length(slot)) continue;
-                if (j + e < row) piece.entry[e] = rows.entry[slot][j + e];
-                if (j + e == row) piece.entry[e] = T(diagonal[slot]);
-            }
-            store_chunk(tile.row(row) + j, piece);
-        }
+        g.fill_row(row, [&](int j) {
+            if (j >= rows.length(slot) || j > row) return T(R(0));
+            return j == row ? T(diagonal[slot]) : rows.entry[slot][j];
+        });
     }
-    tile.template store<order, order>(p.g);
+    g.store(p.g);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
@@ -173,30 +189,33 @@ __global__ void __launch_bounds__(rows_threads,
                                   sizeof(T) == 4 && sides == 1 && order % lanes == 0 ? 3 : 1)
     solve_positive_in_rows(CholeskyArguments<T> p) {
     using R = RealOf<T>;
-    using Rows = TriangleRows<T, order, order + sides, lanes>;
+    using Rows = TriangleRows<T, order, lanes>;
+    using Sides = StagedMatrices<T, sides, order, lanes>;
     constexpr int slots = Rows::slots;
-    const typename Rows::Tile tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order, true>(p.a);
-    tile.template load<sides, order>(p.x, order);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    T* const shared_sides = warp_area(
+        core::shared<T>() + rows_shared_entries<T>(order, order, lanes), sides, order, lanes);
+    const typename Rows::Tile tile(at, shared);
+    Sides(at, shared_sides, p.x).load(p.x);
     Rows rows;
-    rows.load(tile);
+    load_matrices<true>(rows, at, shared, p.a);
     Pivots<R> pivots;
     R reciprocal[slots] = {};
-    eliminate_triangle<false>(rows, tile, [&](int k, R pivot) {
+    eliminate_triangle<false>(rows, tile, at.lane, [&](int k, int slot, R pivot) {
         const R its = pivots.add(k, pivot);
-        if (at.lane == k % lanes) reciprocal[k / lanes] = its;
+        if (at.lane == k % lanes) reciprocal[slot] = its;
         return its;
     });
     const auto all_sides = static_cast<int>(p.x.extent[1]);
     APERTURE_NO_UNROLL
     for (int begin = 0; begin == 0 || begin < all_sides; begin += sides) {
         const KernelView<T, 3> some = sides_from(p.x, begin);
+        const Sides its(at, shared_sides, some);
         if (begin > 0) {
             __syncwarp();
-            tile.template load<sides, order>(some, order);
-            tile.wait();
+            its.load(some);
+            wait_for_matrices();
         }
         T x[slots][sides];
         APERTURE_UNROLL
@@ -204,7 +223,7 @@ __global__ void __launch_bounds__(rows_threads,
             const int row = slot * lanes + at.lane;
             APERTURE_UNROLL
             for (int r = 0; r < sides; ++r) {
-                x[slot][r] = tile.row(order + r)[rows.exists(row) ? row : order - 1];
+                x[slot][r] = its.row(r)[rows.exists(row) ? row : order - 1];
             }
         }
         APERTURE_UNROLL
@@ -241,11 +260,11 @@ __global__ void __launch_bounds__(rows_threads,
             APERTURE_UNROLL
             for (int r = 0; r < sides; ++r) {
                 if (rows.exists(row)) {
-                    tile.row(order + r)[row] = pivots.info == 0 ? x[slot][r] : T(R(0));
+                    its.row(r)[row] = pivots.info == 0 ? x[slot][r] : T(R(0));
                 }
             }
         }
-        tile.template store<sides, order>(some, order);
+        its.store(some);
     }
     if (at.exists() && at.lane == 0) {
         p.info(at.problem()) = pivots.info;

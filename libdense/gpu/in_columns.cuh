@@ -15,14 +15,24 @@
 
 namespace aperture::dense {
 
-/// Loads the lane's columns of [A | B]; then the tile is free.
-template <int order, int sides, int slots, class T, int tile_rows, int lanes>
+/// Loads the lane's columns of A and of what is behind it; `side(row, r)` is called once all have
+/// arrived.
+template <int order, int slots, class T, int lanes, class Side>
 __device__ __forceinline__ void load_columns(T (&columns)[slots][order],
-                                             const WarpTile<T, tile_rows, order, lanes>& tile) {
+                                             const RowsPosition<lanes>& at, T* shared,
+                                             const KernelView<const T, 3>& batch, Side side) {
+    const StagedMatrices<T, order, order, lanes> a(at, shared, batch);
+    a.load(batch);
+    wait_for_matrices();
     fill_general_columns<lanes, order>(
-        columns, tile.at.lane, [&](int row, int column) { return tile.row(row)[column]; },
-        [&](int row, int r) { return r < sides ? tile.row(order + r)[row] : T(RealOf<T>(0)); });
+        columns, at.lane, [&](int row, int column) { return a.row(row)[column]; }, side);
     __syncwarp();
+}
+template <int order, int slots, class T, int lanes>
+__device__ __forceinline__ void load_columns(T (&columns)[slots][order],
+                                             const RowsPosition<lanes>& at, T* shared,
+                                             const KernelView<const T, 3>& batch) {
+    load_columns(columns, at, shared, batch, [](int, int) { return T(RealOf<T>(0)); });
 }
 
 /// Solves A X = B of general matrices for up to `sides` right-hand sides.
@@ -30,13 +40,15 @@ template <class T, int order, int sides, int lanes, GeneralElimination eliminati
 __global__ void __launch_bounds__(rows_threads) solve_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + sides + lanes - 1) / lanes;
     constexpr bool exchange = elimination == GeneralElimination::pivoted_lu;
-    const WarpTile<T, order + sides, order, lanes> tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order>(p.a);
-    tile.template load<sides, order>(p.x, order);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    const StagedMatrices<T, sides, order, lanes> x(
+        at, warp_area(core::shared<T>() + rows_shared_entries<T>(order, order, lanes), sides, order,
+                      lanes), p.x);
+    x.load(p.x);
     T columns[slots][order];
-    load_columns<order, sides>(columns, tile);
+    load_columns(columns, at, shared, p.a,
+                 [&](int row, int r) { return r < sides ? x.row(r)[row] : T(RealOf<T>(0)); });
     int info = 0;
     if constexpr (elimination == GeneralElimination::gauss_jordan) {
         eliminate_general<Elimination::above_and_below, exchange, lanes>(columns, info);
@@ -45,9 +57,9 @@ __global__ void __launch_bounds__(rows_threads) solve_in_columns(LuArguments<T> 
         back_substitute<lanes>(columns, at.lane);
     }
     for_each_solution<lanes>(columns, at.lane, [&](int row, int r, T value) {
-        if (r < sides) tile.row(order + r)[row] = info == 0 ? value : T(RealOf<T>(0));
+        if (r < sides) x.row(r)[row] = info == 0 ? value : T(RealOf<T>(0));
     });
-    tile.template store<sides, order>(p.x, order);
+    x.store(p.x);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
@@ -55,18 +67,17 @@ __global__ void __launch_bounds__(rows_threads) solve_in_columns(LuArguments<T> 
 template <class T, int order, int lanes, bool exchange>
 __global__ void __launch_bounds__(rows_threads) lu_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + lanes - 1) / lanes;
-    const WarpTile<T, order, order, lanes> tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order>(p.a);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
     T columns[slots][order];
-    load_columns<order, 0>(columns, tile);
+    load_columns(columns, at, shared, p.a);
     int info = 0;
     const bool reports = at.exists() && at.lane == 0;
     bool odd = false;
+    int exchanged[slots] = {};
     factor_lu_in_columns<exchange, lanes>(columns, at.lane, info, [&](int k, int row) {
         odd = odd != (row != k);
-        if (reports && !p.pivots.empty()) p.pivots(at.problem(), k) = row;
+        if (at.lane == k % lanes) exchanged[k / lanes] = row;
     });
     if (!p.determinant.empty()) {
         T product = T(RealOf<T>(odd ? -1 : 1));
@@ -77,9 +88,24 @@ __global__ void __launch_bounds__(rows_threads) lu_in_columns(LuArguments<T> p) 
         if (reports) p.determinant(at.problem()) = product;
     }
     if (!p.lu.empty()) {
+        const StagedMatrices<T, order, order, lanes> lu(at, shared, p.lu);
         for_each_column_entry<lanes, order>(
-            columns, at.lane, [&](int row, int column, T value) { tile.row(row)[column] = value; });
-        tile.template store<order, order>(p.lu);
+            columns, at.lane, [&](int row, int column, T value) { lu.row(row)[column] = value; });
+        lu.store(p.lu);
+    }
+    if (!p.pivots.empty()) {
+        __syncwarp();
+        const auto batch = as_rows(p.pivots);
+        static_assert(rows_shared_bytes<int>(1, order, lanes) <=
+                      rows_shared_bytes<T>(order, order, lanes));
+        const StagedMatrices<int, 1, order, lanes> pivots(at, reinterpret_cast<int*>(shared),
+                                                          batch);
+        APERTURE_UNROLL
+        for (int slot = 0; slot < slots; ++slot) {
+            const int k = slot * lanes + at.lane;
+            if (k < order) pivots.row(0)[k] = exchanged[slot];
+        }
+        pivots.store(batch);
     }
     if (reports && !p.info.empty()) p.info(at.problem()) = info;
 }
@@ -88,19 +114,18 @@ __global__ void __launch_bounds__(rows_threads) lu_in_columns(LuArguments<T> p) 
 template <class T, int order, int lanes>
 __global__ void __launch_bounds__(rows_threads) inverse_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + lanes - 1) / lanes;
-    const WarpTile<T, order, order, lanes> tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order>(p.a);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
     T columns[slots][order];
-    load_columns<order, 0>(columns, tile);
+    load_columns(columns, at, shared, p.a);
     int info = 0;
     int rows[order];
     invert_in_columns<lanes>(columns, at.lane, info, rows);
+    const StagedMatrices<T, order, order, lanes> inverse(at, shared, p.inverse);
     for_each_column_entry<lanes, order>(columns, at.lane, [&](int row, int column, T value) {
-        tile.row(row)[exchanged_column(rows, column)] = info == 0 ? value : T(RealOf<T>(0));
+        inverse.row(row)[exchanged_column(rows, column)] = info == 0 ? value : T(RealOf<T>(0));
     });
-    tile.template store<order, order>(p.inverse);
+    inverse.store(p.inverse);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 

@@ -6,9 +6,10 @@
 // lane knows where its rows would be. A step's pivot row goes to all lanes of its problem through
 // shared memory, chunk by chunk, where it stays: row k of the tile is row k of [U | Y] afterwards.
 //
-// A panel of columns is unrolled; then registers move by as many columns, so that the next panel
-// finds its columns in the same ones. That keeps the code short, which is compiled when an order is
-// first used, and in the cache for instructions.
+// Kernels are compiled when an order is first used, and their code should fit in the cache for
+// instructions. In larger factorisations a few steps share code, after each of which their columns
+// rotate in their registers. Towards the inverse a panel of columns is unrolled, after which all
+// registers move.
 //
 // Block: 4 warps, each with 32 / lanes problems and without barriers. Grid: ceil(problems / (128 /
 // lanes)) on x. Shared: [A | B] of all problems (rows_shared_bytes). Bytes and flops per problem as
@@ -22,17 +23,24 @@ namespace aperture::dense {
 
 /// What is left of the pivots' columns.
 enum class PivotColumns {
-    factors,  ///< those of L, in the tile
+    factors,  ///< those of L, in registers
     nothing,
     inverse,  ///< columns of it, in registers: rows are cleared above the pivots, too
 };
 
-/// Columns of a panel. All columns take part in a step towards the inverse, so that one step has a
-/// lot of code; others are slower with small panels (H100, fp32, order 32, percent of the bound
-/// with 4, 16 and 32 columns: LU with pivoting 34 43 50, without 46 - 83, solve 23 23 28; inverse
-/// 44 - 31).
-APERTURE_HD constexpr int rows_panel(PivotColumns kept, int order) {
-    return kept == PivotColumns::inverse ? 4 : order;
+/// Columns of a panel on the way to the inverse. All columns take part in a step, so that it has a
+/// lot of code (H100, fp32, order 32, percent of the bound with 4 and 32 columns: 44 31).
+inline constexpr int inverse_panel = 4;
+/// Steps of a factorisation that share code. H100, microseconds of 256 MiB unrolled and with as
+/// many: order 32 LU with pivoting fp32 319 322, fp64 401 397, complex fp32 400 397, without 210
+/// 210, 223 206, 260 237; order 24 with pivoting fp32 299 279, fp64 469 428. They are compiled in
+/// 0.3 to 0.5 of the time. Solutions would take 3 to 10 % longer.
+template <class T>
+APERTURE_HD constexpr int rows_group(PivotColumns kept, bool exchange, int order) {
+    if (kept != PivotColumns::factors || order <= 16) return 1;
+    if (!exchange) return 2;
+    // With four, complex fp32 of order 31 would spill.
+    return core::is_complex<T> && order % 4 != 0 ? 8 : 4;
 }
 /// Columns in registers.
 APERTURE_HD constexpr int rows_width(int columns) { return (columns + 3) / 4 * 4; }
@@ -42,9 +50,12 @@ template <class T, int order, int columns, int lanes>
 struct GeneralRows {
     static constexpr int width = rows_width(columns);
     using Tile = WarpTile<T, order, width, lanes>;
+    using Matrix = StagedMatrices<T, order, order, lanes>;
+    static_assert(rows_shared_entries<T>(order, order, lanes) <=
+                  rows_shared_entries<T>(order, width, lanes));
     static constexpr int chunk = chunk_entries<T>;
     static constexpr int slots = (order + lanes - 1) / lanes;
-    T entry[slots][width];  ///< from the panel's first column on
+    T entry[slots][width];  ///< for the inverse from the panel's first column on
     /// place[slot] / 32 is where the row is after all exchanges so far, place[slot] % 32 its
     /// number.
     unsigned place[slots];
@@ -59,18 +70,16 @@ struct GeneralRows {
     __device__ __forceinline__ static bool exists(int row) {
         return order % lanes == 0 || row < order;
     }
-    __device__ __forceinline__ void load(const Tile& tile) {
+    /// Loads A; columns behind it are zero.
+    __device__ __forceinline__ void load(const Matrix& a) {
         APERTURE_UNROLL
         for (int slot = 0; slot < slots; ++slot) {
-            const int row = slot * lanes + tile.at.lane;
+            const int row = slot * lanes + a.at.lane;
             place[slot] = place_of(row, row);
-            const T* const its = tile.row(exists(row) ? row : order - 1);
+            a.for_each_in_row(exists(row) ? row : order - 1, order,
+                              [&](int j, T value) { entry[slot][j] = value; });
             APERTURE_UNROLL
-            for (int j = 0; j < columns; j += chunk) {
-                const Chunk<T> piece = chunk_at(its + j);
-                APERTURE_UNROLL
-                for (int e = 0; e < chunk; ++e) entry[slot][j + e] = piece.entry[e];
-            }
+            for (int j = order; j < width; ++j) entry[slot][j] = T(RealOf<T>(0));
         }
         __syncwarp();
     }
@@ -119,6 +128,19 @@ struct Larger {
     __device__ __forceinline__ double operator()(double a, double b) const { return fmax(a, b); }
 };
 
+/// The least of a group's numbers, of which all but few are ~0u. Mostly one is not: to ask for it
+/// takes less time than to compare eight or more.
+template <int lanes>
+__device__ __forceinline__ unsigned least_of_few(unsigned number) {
+    if constexpr (lanes < 8) return core::warp_reduce<lanes>(number, core::Minimum());
+    const unsigned found = __ballot_sync(core::full_warp, number != ~0u);
+    const unsigned its = found >> (core::lane_rank() / lanes * lanes) & (~0u >> (32 - lanes));
+    if (__any_sync(core::full_warp, (its & (its - 1)) != 0)) {
+        return core::warp_reduce<lanes>(number, core::Minimum());
+    }
+    return core::broadcast<lanes>(number, 31 - __clz(static_cast<int>(its)));
+}
+
 /// Chooses the pivot of step k, in column `s` of the panel: the largest entry, the first of several
 /// by position. A NaN counts as the largest in the row at k and as the smallest elsewhere.
 template <class T, int order, int columns, int lanes>
@@ -144,65 +166,65 @@ __device__ __forceinline__ RowPivot choose_pivot(const GeneralRows<T, order, col
     for (int slot = 0; slot < slots; ++slot) {
         best = core::Minimum()(best, size[slot] == largest ? rows.place[slot] : ~0u);
     }
-    best = core::warp_reduce<lanes>(best, core::Minimum());
+    best = least_of_few<lanes>(best);
     return {static_cast<int>(best % core::warp_size), static_cast<int>(best / core::warp_size)};
 }
 
-/// One step of elimination; calls record(k, pivot, reciprocal).
+/// Step k of elimination, whose column is in register `own`; registers begin with column `first`.
+/// Of the `count` ones from `own` on the last `done` are finished. Calls record(k, pivot,
+/// reciprocal).
 template <bool exchange, PivotColumns kept, class T, int order, int columns, int lanes,
           class Record>
 __device__ __forceinline__ void eliminate_column(
     GeneralRows<T, order, columns, lanes>& rows,
-    const WarpTile<T, order, rows_width(columns), lanes>& tile, int first, int s, int& info,
-    Record record) {
+    const WarpTile<T, order, rows_width(columns), lanes>& tile, int lane, int first, int k, int own,
+    int count, int done, int& info, Record record) {
     using Rows = GeneralRows<T, order, columns, lanes>;
     constexpr int chunk = chunk_entries<T>;
     constexpr int slots = Rows::slots;
     constexpr bool around = kept == PivotColumns::inverse;
-    const int k = first + s;
+    const int slot_of_k = (around ? k : own) / lanes;
     T* const pivot_row = tile.row(k);
     RowPivot pivot{k, k};
-    if (exchange) pivot = choose_pivot(rows, k, s, tile.at.lane);
-    if (exchange && kept == PivotColumns::factors) {
-        T* const its = tile.row(pivot.from);
-        APERTURE_NO_UNROLL
-        for (int j = tile.at.lane * chunk; j < first; j += lanes * chunk) {
-            const Chunk<T> upper = chunk_at<T>(pivot_row + j);
-            store_chunk(pivot_row + j, chunk_at<T>(its + j));
-            store_chunk(its + j, upper);
-        }
-    }
+    if (exchange) pivot = choose_pivot(rows, k, own, lane);
     APERTURE_UNROLL
     for (int slot = 0; slot < slots; ++slot) {
-        if (!exchange && slot != k / lanes) continue;
-        const int row = slot * lanes + tile.at.lane;
+        if (!exchange && slot != slot_of_k) continue;
+        const int row = slot * lanes + lane;
         if (rows.position(slot) == k) rows.place[slot] = rows.place_of(pivot.from, row);
         if (row == pivot.row) {
             rows.place[slot] = rows.place_of(k, row);
             Rows::template for_each_chunk<around>(first, [&](int c, int column) {
+                if (!around && c + chunk <= own) return;
                 store_chunk(pivot_row + column, rows.chunk_of(slot, c));
             });
         }
     }
     __syncwarp();
-    const PivotReciprocal<T> reciprocal = accept_general_pivot(pivot_row[k], k, info);
+    const PivotReciprocal<T> reciprocal =
+        accept_general_pivot(pivot_row[around ? k : own], k, info);
     record(k, pivot, reciprocal);
-    const int first_slot = exchange ? 0 : k / lanes;
+    const int first_slot = exchange ? 0 : slot_of_k;
     T factor[slots] = {};
     APERTURE_UNROLL
     for (int slot = first_slot; slot < slots; ++slot) {
-        T& entry = rows.entry[slot][s];
+        T& entry = rows.entry[slot][own];
         const bool active = around ? rows.position(slot) != k : rows.position(slot) > k;
         factor[slot] = active ? reciprocal.times(entry) : T(RealOf<T>(0));
         if (kept == PivotColumns::factors) entry = active ? factor[slot] : entry;
         if (kept == PivotColumns::inverse) entry = active ? -factor[slot] : T(RealOf<T>(1));
     }
     Rows::template for_each_chunk<around>(first, [&](int c, int column) {
-        if (!around && c + chunk <= s + 1) return;
+        if (!around && c + chunk <= own + 1) return;
         const Chunk<T> piece = chunk_at<T>(pivot_row + column);
         APERTURE_UNROLL
         for (int e = 0; e < chunk; ++e) {
-            if (around ? c + e == s : c + e <= s) continue;
+            if (around ? c + e == own : c + e <= own || c + e >= columns) continue;
+            // What is finished may change if nobody needs it.
+            if (kept == PivotColumns::factors && c + e < own + count &&
+                c + e + done >= own + count) {
+                continue;
+            }
             APERTURE_UNROLL
             for (int slot = first_slot; slot < slots; ++slot) {
                 T& entry = rows.entry[slot][c + e];
@@ -212,58 +234,66 @@ __device__ __forceinline__ void eliminate_column(
     });
 }
 
-/// Eliminates below the pivots or, for the inverse, everywhere else. Columns from `order` on are
-/// right-hand sides.
+/// Gauss-Jordan elimination, which leaves the inverse.
+template <class T, int order, int lanes, class Record>
+__device__ __forceinline__ void invert_rows(
+    GeneralRows<T, order, order, lanes>& rows,
+    const WarpTile<T, order, rows_width(order), lanes>& tile, int lane, int& info, Record record) {
+    APERTURE_NO_UNROLL
+    for (int first = 0; first < order; first += inverse_panel) {
+        APERTURE_UNROLL
+        for (int s = 0; s < inverse_panel; ++s) {
+            if (order % inverse_panel == 0 || first + s < order) {
+                eliminate_column<true, PivotColumns::inverse>(rows, tile, lane, first, first + s, s,
+                                                              1, 0, info, record);
+            }
+        }
+        rows.template move_by<inverse_panel>();
+    }
+}
+
+/// Eliminates below the pivots. Columns from `order` on are right-hand sides. A row of the tile
+/// keeps the registers of its step.
 template <bool exchange, PivotColumns kept, class T, int order, int columns, int lanes,
           class Record>
 __device__ __forceinline__ void eliminate_rows(
     GeneralRows<T, order, columns, lanes>& rows,
-    const WarpTile<T, order, rows_width(columns), lanes>& tile, int& info, Record record) {
+    const WarpTile<T, order, rows_width(columns), lanes>& tile, int lane, int& info,
+    Record record) {
     using Rows = GeneralRows<T, order, columns, lanes>;
-    constexpr int chunk = chunk_entries<T>;
-    constexpr int panel = rows_panel(kept, order);
-    APERTURE_NO_UNROLL
-    for (int first = 0; first < order; first += panel) {
-        APERTURE_UNROLL
-        for (int s = 0; s < panel; ++s) {
-            if (order % panel == 0 || first + s < order) {
-                eliminate_column<exchange, kept>(rows, tile, first, s, info, record);
-            }
-        }
-        if (kept == PivotColumns::factors) {
-            __syncwarp();
+    constexpr int group = rows_group<T>(kept, exchange, order);
+    static_assert(lanes % group == 0, "rows of pivots that share code are in one slot");
+    APERTURE_UNROLL
+    for (int begin = 0; begin < order; begin += group) {
+        const int count = order - begin < group ? order - begin : group;
+        APERTURE_NO_UNROLL
+        for (int s = 0; s < count; ++s) {
+            eliminate_column<exchange, kept>(rows, tile, lane, 0, begin + s, begin, count, s, info,
+                                             record);
             APERTURE_UNROLL
             for (int slot = 0; slot < Rows::slots; ++slot) {
-                const int position = rows.position(slot);
-                if (position < first || !Rows::exists(slot * lanes + tile.at.lane)) continue;
-                APERTURE_UNROLL
-                for (int c = 0; c < panel; c += chunk) {
-                    if (first + c < columns) {
-                        store_chunk(tile.row(position) + first + c, rows.chunk_of(slot, c));
-                    }
-                }
+                rotate_entries(rows.entry[slot], begin, count);
             }
-            __syncwarp();
         }
-        if (panel < order) rows.template move_by<panel>();
     }
 }
 
-/// P A = L U, the determinant, or both.
+/// P A = L U, the determinant, or both. Of fp32 five blocks on a multiprocessor would spill, which
+/// the assembler would take for better than four.
 template <class T, int order, int lanes, bool exchange>
-__global__ void __launch_bounds__(rows_threads) lu_in_rows(LuArguments<T> p) {
+__global__ void __launch_bounds__(rows_threads, sizeof(T) == 4 && exchange && order > 16 ? 4 : 1)
+    lu_in_rows(LuArguments<T> p) {
     using Rows = GeneralRows<T, order, order, lanes>;
-    const typename Rows::Tile tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order>(p.a);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
+    const typename Rows::Tile tile(at, shared);
     Rows rows;
-    rows.load(tile);
+    load_matrices(rows, at, shared, p.a);
     int info = 0;
     bool odd = false;
     int exchanged[Rows::slots] = {};
     eliminate_rows<exchange, PivotColumns::factors>(
-        rows, tile, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>&) {
+        rows, tile, at.lane, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>&) {
             odd = odd != (pivot.from != k);
             APERTURE_UNROLL
             for (int slot = 0; slot < Rows::slots; ++slot) {
@@ -278,12 +308,22 @@ __global__ void __launch_bounds__(rows_threads) lu_in_rows(LuArguments<T> p) {
         }
     }
     if (!p.determinant.empty()) {
+        constexpr int group = rows_group<T>(PivotColumns::factors, exchange, order);
         T product = T(RealOf<T>(odd ? -1 : 1));
         APERTURE_NO_UNROLL
-        for (int k = 0; k < order; ++k) product = product * tile.row(k)[k];
+        for (int k = 0; k < order; ++k) product = product * tile.row(k)[k / group * group];
         if (at.exists() && at.lane == 0) p.determinant(at.problem()) = product;
     }
-    if (!p.lu.empty()) tile.template store<order, order>(p.lu);
+    if (!p.lu.empty()) {
+        const typename Rows::Matrix lu(at, shared, p.lu);
+        __syncwarp();
+        APERTURE_UNROLL
+        for (int slot = 0; slot < Rows::slots; ++slot) {
+            if (!rows.exists(slot * lanes + at.lane)) continue;
+            lu.fill_row(rows.position(slot), [&](int j) { return rows.entry[slot][j]; });
+        }
+        lu.store(p.lu);
+    }
     if (at.exists() && at.lane == 0 && !p.info.empty()) p.info(at.problem()) = info;
 }
 
@@ -291,18 +331,29 @@ __global__ void __launch_bounds__(rows_threads) lu_in_rows(LuArguments<T> p) {
 template <class T, int order, int sides, int lanes, bool exchange>
 __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) {
     using Rows = GeneralRows<T, order, order + sides, lanes>;
+    using Sides = StagedMatrices<T, sides, order, lanes>;
     constexpr int slots = Rows::slots;
-    const typename Rows::Tile tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order>(p.a);
-    tile.template load_sides<sides>(p.x, 0, order);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
+    const typename Rows::Tile tile(at, shared);
+    T* const shared_sides = warp_area(
+        core::shared<T>() + rows_shared_entries<T>(order, Rows::width, lanes), sides, order, lanes);
     int info = 0;
     {
         Rows rows;
-        rows.load(tile);
+        const Sides staged(at, shared_sides, p.x);
+        staged.load(p.x);
+        load_matrices(rows, at, shared, p.a);
+        APERTURE_UNROLL
+        for (int slot = 0; slot < slots; ++slot) {
+            const int row = slot * lanes + at.lane;
+            APERTURE_UNROLL
+            for (int r = 0; r < sides; ++r) {
+                rows.entry[slot][order + r] = staged.row(r)[Rows::exists(row) ? row : order - 1];
+            }
+        }
         eliminate_rows<exchange, PivotColumns::nothing>(
-            rows, tile, info, [](int, RowPivot, const PivotReciprocal<T>&) {});
+            rows, tile, at.lane, info, [](int, RowPivot, const PivotReciprocal<T>&) {});
     }
     // From here on lanes have rows of [U | Y].
     T* row[slots];
@@ -321,15 +372,16 @@ __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) 
     substitute_backwards<order, lanes>(
         x, at.lane, [&](int slot, T value) { return reciprocal[slot].times(value); },
         [&](int slot, int column) { return chunk_at<T>(row[slot] + column); });
+    const Sides staged(at, shared_sides, p.x);
     APERTURE_UNROLL
     for (int slot = 0; slot < slots; ++slot) {
         if (!Rows::exists(slot * lanes + at.lane)) continue;
         APERTURE_UNROLL
         for (int r = 0; r < sides; ++r) {
-            row[slot][order + r] = info == 0 ? x[slot][r] : T(RealOf<T>(0));
+            staged.row(r)[slot * lanes + at.lane] = info == 0 ? x[slot][r] : T(RealOf<T>(0));
         }
     }
-    tile.template store_sides<sides>(p.x, 0, order);
+    staged.store(p.x);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
@@ -339,23 +391,23 @@ template <class T, int order, int lanes>
 __global__ void __launch_bounds__(rows_threads) inverse_in_rows(LuArguments<T> p) {
     using Rows = GeneralRows<T, order, order, lanes>;
     constexpr int slots = Rows::slots;
-    const typename Rows::Tile tile(p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<order, order>(p.a);
-    tile.wait();
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
+    const typename Rows::Tile tile(at, shared);
     Rows rows;
-    rows.load(tile);
+    load_matrices(rows, at, shared, p.a);
     int info = 0;
     int pivot_row[slots] = {};
     PivotReciprocal<T> own_reciprocal[slots] = {};
-    eliminate_rows<true, PivotColumns::inverse>(
-        rows, tile, info, [&](int k, RowPivot pivot, const PivotReciprocal<T>& reciprocal) {
-            APERTURE_UNROLL
-            for (int slot = 0; slot < slots; ++slot) {
-                if (slot * lanes + at.lane == k) pivot_row[slot] = pivot.row;
-                if (slot * lanes + at.lane == pivot.row) own_reciprocal[slot] = reciprocal;
-            }
-        });
+    invert_rows(rows, tile, at.lane, info,
+                [&](int k, RowPivot pivot, const PivotReciprocal<T>& reciprocal) {
+                    APERTURE_UNROLL
+                    for (int slot = 0; slot < slots; ++slot) {
+                        if (slot * lanes + at.lane == k) pivot_row[slot] = pivot.row;
+                        if (slot * lanes + at.lane == pivot.row) own_reciprocal[slot] = reciprocal;
+                    }
+                });
+    const typename Rows::Matrix inverse(at, shared, p.inverse);
     __syncwarp();
     // Column j belongs to the row that was pivot j.
     APERTURE_UNROLL
@@ -365,10 +417,10 @@ __global__ void __launch_bounds__(rows_threads) inverse_in_rows(LuArguments<T> p
         for (int slot = 0; slot < slots; ++slot) {
             if (!rows.exists(slot * lanes + at.lane)) continue;
             const T value = own_reciprocal[slot].times(rows.entry[slot][j]);
-            tile.row(rows.position(slot))[column] = info == 0 ? value : T(RealOf<T>(0));
+            inverse.row(rows.position(slot))[column] = info == 0 ? value : T(RealOf<T>(0));
         }
     }
-    tile.template store<order, order>(p.inverse);
+    inverse.store(p.inverse);
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 

@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(block_solver_threads_of(slots),
                 eliminate_in_block<slots, false>(a, panel, exchanges, pivot_rows);
             }
         } else {
-            factor_lu_in_block<slots>(p.elimination == GeneralElimination::pivoted_lu, n, a,
-                                      exchanges);
+            factor_lu_in_block<slots, least_slots<slots, place>>(
+                p.elimination == GeneralElimination::pivoted_lu, n, a, exchanges);
         }
         __syncthreads();
         const int info = rows[n];
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(block_solver_threads_of(slots),
         __syncthreads();
         load_matrix<T>(n, n, true, matrix_of(p.a, problem), g);
         __syncthreads();
-        factor_cholesky_in_block<slots>(n, g, pivots);
+        factor_cholesky_in_block<slots, least_slots<slots, place>>(n, g, pivots);
         __syncthreads();
         const int info = pivots->info;
         if (!p.g.empty()) {

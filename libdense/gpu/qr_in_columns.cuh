@@ -6,9 +6,9 @@
 //
 //     columns[slot][row] of lane g is entry (row, slot * lanes + g).
 //
-// Panels of columns are unrolled; then their rows are finished, and registers move by as many rows.
-// Step k publishes column k, as it is, in shared memory. Its products with all columns at
-// once, itself among them, give the reflector, which is scaled at the end.
+// A few steps share code, after each of which their rows rotate in their registers. Step k
+// publishes column k, as it is, in shared memory. Its products with all columns at once, itself
+// among them, give the reflector, which is scaled at the end.
 //
 // Block, grid and shared memory as in in_rows.cuh. Bytes and flops per problem as in
 // qr_in_block.cuh.
@@ -42,35 +42,36 @@ __device__ __forceinline__ RealOf<T> scale_columns(T (&columns)[slots][rows]) {
     return scale;
 }
 
-/// Columns of a panel that is unrolled, and registers for the rows of a column. H100, order 32,
-/// percent of the bound with 4 and 16 or 32 columns: fp32 48 57, fp64 44 52, complex fp32 29 18.
-template <class T>
-APERTURE_HD constexpr int qr_panel(int lanes) {
-    return core::is_complex<T> && lanes > 8 ? 4 : lanes;
-}
+/// Steps that share code. H100, microseconds of 256 MiB unrolled (complex fp32 of order 32: panels
+/// of four steps, after which all registers moved) and with 2 and 4 of them: order 32 fp32 296 280
+/// 293, fp64 354 341 353, complex fp32 617 425 424; with 4 of order 24 fp32 289 269, fp64 387 400,
+/// of order 16 214 220, 212 206, 257 235.
+APERTURE_HD constexpr int qr_group(int order, int lanes) { return order <= 8 || lanes < 4 ? 1 : 4; }
+/// Registers for the rows of a column.
 APERTURE_HD constexpr int qr_width(int rows) { return (rows + 3) / 4 * 4; }
 
-/// Rows of shared memory for a column that all lanes of a problem load.
+/// Bytes of shared memory for the matrices and, behind them, a column of each that all lanes load.
 template <class T>
-APERTURE_HD constexpr int published_rows(int rows, int order, int lanes) {
-    const int row_stride = rows_stride<T>(order, lanes);
-    return lanes == 1 ? 0 : (qr_width(rows) + row_stride - 1) / row_stride;
+APERTURE_HD constexpr int qr_shared_bytes(int rows, int order, int lanes) {
+    return rows_shared_bytes<T>(rows, order, lanes) +
+           (lanes == 1 ? 0 : rows_shared_bytes<T>(1, qr_width(rows), lanes));
 }
 
 /// One step, of the column that lane `owner` has in slot `slot_of_k`: it becomes beta and the
-/// reflector's entries, not yet times `factor`; later columns are multiplied by H^H. Registers
-/// begin `s` rows above the diagonal and have `left` rows. `published` has room for a column.
-template <int lanes, int slots, int width, class T>
+/// reflector's entries, not yet times `factor`; later columns are multiplied by H^H. Row `s` is
+/// that of the diagonal. Of the `count` ones from there on the last `done` are finished.
+/// `published` has room for a column.
+template <int lanes, int rows, int slots, int width, class T>
 __device__ __forceinline__ Reflector<T> reflect_columns(T (&columns)[slots][width], int lane,
-                                                        int slot_of_k, int owner, int s, int left,
-                                                        T* published) {
+                                                        int slot_of_k, int owner, int s, int count,
+                                                        int done, T* published) {
     using R = RealOf<T>;
     constexpr int chunk = chunk_entries<T>;
     // Calls visit(row) for the first row of chunks that have entries below the diagonal.
     const auto for_each_chunk = [&](auto visit) {
         APERTURE_UNROLL
         for (int row = 0; row < width; row += chunk) {
-            if (row + chunk > s + 1 && row < left) visit(row);
+            if (row + chunk > s + 1 && row < rows) visit(row);
         }
     };
     if (lanes > 1) {
@@ -79,7 +80,10 @@ __device__ __forceinline__ Reflector<T> reflect_columns(T (&columns)[slots][widt
             for_each_chunk([&](int row) {
                 Chunk<T> piece;
                 APERTURE_UNROLL
-                for (int e = 0; e < chunk; ++e) piece.entry[e] = columns[slot_of_k][row + e];
+                for (int e = 0; e < chunk; ++e) {
+                    const bool finished = row + e < s + count && row + e + done >= s + count;
+                    piece.entry[e] = finished ? T(R(0)) : columns[slot_of_k][row + e];
+                }
                 store_chunk(published + row, piece);
             });
         }
@@ -133,72 +137,71 @@ __global__ void __launch_bounds__(rows_threads) qr_in_columns(QrArguments<T> p) 
     using R = RealOf<T>;
     constexpr int slots = (order + lanes - 1) / lanes;
     constexpr int width = qr_width(rows);
-    constexpr int panel = qr_panel<T>(lanes);
-    const WarpTile<T, rows + published_rows<T>(rows, order, lanes), order, lanes> tile(
-        p.a.extent[0]);
-    const auto& at = tile.at;
-    tile.template load<rows, order>(p.a);
-    tile.wait();
+    using Matrix = StagedMatrices<T, rows, order, lanes>;
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = warp_area(core::shared<T>(), rows, order, lanes);
+    const WarpTile<T, 1, width, lanes> published(
+        at,
+        warp_area(core::shared<T>() + rows_shared_entries<T>(rows, order, lanes), 1, width, lanes));
+    const Matrix a(at, shared, p.a);
+    a.load(p.a);
+    wait_for_matrices();
     T columns[slots][width];
     APERTURE_UNROLL
     for (int slot = 0; slot < slots; ++slot) {
         const int column = slot * lanes + at.lane;
         APERTURE_UNROLL
         for (int row = 0; row < width; ++row) {
-            columns[slot][row] = row < rows && column < order ? tile.row(row)[column] : T(R(0));
+            columns[slot][row] = row < rows && column < order ? a.row(row)[column] : T(R(0));
         }
     }
+    __syncwarp();
+    const Matrix qr(at, shared, p.qr);
     const R back = R(1) / scale_columns<lanes>(columns);
     T tau[slots] = {};
     T factor[slots] = {};
-    // Stores the first `count` rows that are left, of which the first is row `first`.
-    const auto store = [&](int first, int count) {
-        APERTURE_UNROLL
-        for (int slot = 0; slot < slots; ++slot) {
-            const int column = slot * lanes + at.lane;
-            APERTURE_UNROLL
-            for (int r = 0; r < count; ++r) {
-                const T value = columns[slot][r];
-                if (column < order && first + r < rows) {
-                    tile.row(first + r)[column] =
-                        first + r <= column ? value * back : value * factor[slot];
-                }
-            }
-        }
-    };
+    constexpr int group = qr_group(order, lanes);
     APERTURE_UNROLL
-    for (int slot_of_k = 0; slot_of_k < slots; ++slot_of_k) {
+    for (int begin = 0; begin < order; begin += group) {
+        const int slot_of_k = begin / lanes;
+        const int count = order - begin < group ? order - begin : group;
         APERTURE_NO_UNROLL
-        for (int owner = 0; owner < lanes && slot_of_k * lanes + owner < order; owner += panel) {
-            const int first = slot_of_k * lanes + owner;
-            APERTURE_UNROLL
-            for (int s = 0; s < panel; ++s) {
-                if (first + s >= order) continue;
-                const Reflector<T> reflector = reflect_columns<lanes>(
-                    columns, at.lane, slot_of_k, owner + s, s, rows - first, tile.row(rows));
-                if (at.lane == owner + s) {
-                    tau[slot_of_k] = reflector.tau;
-                    factor[slot_of_k] = reflector.factor;
-                }
+        for (int s = 0; s < count; ++s) {
+            const int owner = (begin + s) % lanes;
+            const Reflector<T> reflector = reflect_columns<lanes, rows>(
+                columns, at.lane, slot_of_k, owner, begin, count, s, published.row(0));
+            if (at.lane == owner) {
+                tau[slot_of_k] = reflector.tau;
+                factor[slot_of_k] = reflector.factor;
             }
-            store(first, panel);
             APERTURE_UNROLL
-            for (int slot = 0; slot < slots; ++slot) {
-                APERTURE_UNROLL
-                for (int row = 0; row < width; ++row) {
-                    columns[slot][row] = row + panel < width ? columns[slot][row + panel] : T(R(0));
-                }
+            for (int slot = slot_of_k; slot < slots; ++slot) {
+                rotate_entries(columns[slot], begin, count);
             }
         }
     }
-    constexpr int stored = (order + panel - 1) / panel * panel;
-    if (rows > stored) store(stored, rows - stored);
     APERTURE_UNROLL
     for (int slot = 0; slot < slots; ++slot) {
         const int column = slot * lanes + at.lane;
-        if (column < order && at.exists()) p.tau(at.problem(), column) = tau[slot];
+        APERTURE_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const T value = columns[slot][row];
+            if (column >= order) continue;
+            qr.row(row)[column] = row <= column ? value * back : value * factor[slot];
+        }
     }
-    tile.template store<rows, order>(p.qr);
+    qr.store(p.qr);
+    __syncwarp();
+    const auto batch = as_rows(p.tau);
+    static_assert(rows_shared_bytes<T>(1, order, lanes) <=
+                  rows_shared_bytes<T>(rows, order, lanes));
+    const StagedMatrices<T, 1, order, lanes> taus(at, shared, batch);
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        const int column = slot * lanes + at.lane;
+        if (column < order) taus.row(0)[column] = tau[slot];
+    }
+    taus.store(batch);
 }
 
 }  // namespace aperture::dense

@@ -35,12 +35,11 @@ __device__ __forceinline__ Reflector<T> make_reflector(T alpha, RealOf<T> below)
     const R re = core::real_part(alpha);
     const T imaginary = alpha - T(re);
     if (below == R(0) && imaginary == T(R(0))) return {re, T(R(0)), T(R(1))};
-    const R square = core::norm(alpha) + below;
-    const R root = reciprocal_root(square);
+    const Root<R> length = root_of(core::norm(alpha) + below);
     const R sign = re > R(0) ? R(-1) : R(1);
-    const R beta = sign * (square * root);
-    const T tau = (T(beta) - alpha) * (sign * root);
-    return {beta, tau, reciprocal(alpha - T(beta))};
+    const R beta = sign * length.root;
+    const T tau = (T(beta) - alpha) * (sign * length.reciprocal);
+    return {beta, tau, reciprocal_of_normal(alpha - T(beta))};
 }
 
 }  // namespace aperture::dense

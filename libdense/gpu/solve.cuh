@@ -79,7 +79,8 @@ bool launch_solve_positive_in_rows(Executor& executor, const CholeskyArguments<E
                           core::text("solve_positive_in_rows<", type_name<E>(), ", ", n, ", ",
                                      sides, ", ", lanes, ">"),
                           compiled, arguments.a.extent[0], lanes,
-                          rows_shared_bytes<E>(n + sides, n, lanes), arguments);
+                          rows_shared_bytes<E>(n, n, lanes) + rows_shared_bytes<E>(sides, n, lanes),
+                          arguments);
 }
 
 }  // namespace detail

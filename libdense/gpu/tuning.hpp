@@ -74,7 +74,7 @@ template <class T>
 constexpr int rows_lanes(int order, int columns, bool wide) {
     const int most = most_row_lanes(order);
     const int words = columns * static_cast<int>(sizeof(T)) / 4;
-    const int registers = wide ? 128 : 72;
+    const int registers = wide ? 128 : core::is_complex<T> ? 72 : 80;
     int lanes = 4;
     while (lanes < most && (order + lanes - 1) / lanes * words > registers) lanes *= 2;
     return most < lanes ? most : lanes;
@@ -87,11 +87,12 @@ template <class T>
 constexpr int triangle_lanes(int order) {
     const int most = most_row_lanes(order);
     const int words = static_cast<int>(sizeof(T)) / 4;
-    int lanes = 1;
+    const int most_registers = order <= 16 ? 64 : sizeof(T) == 4 ? 80 : 96;
+    int lanes = order > 16 ? 4 : 1;
     const auto registers = [&] {
         return (order + lanes - 1) / lanes * (order + lanes) / 2 * words;
     };
-    while (lanes < most && registers() > (order > 16 ? 96 : 64)) lanes *= 2;
+    while (lanes < most && registers() > most_registers) lanes *= 2;
     return most == 0 || registers() > 112 ? 0 : lanes;
 }
 
@@ -99,7 +100,8 @@ constexpr int triangle_lanes(int order) {
 /// fp32, percent of the bound by columns and by rows: order 16 LU with pivoting 68 78, inverse 74
 /// 70 (fp64 61 79), solve 62 42; order 8 85 82, 99 85, 89 54.
 inline constexpr int largest_columns_order = 8;
-inline constexpr int largest_columns_order_of_solve = 16;
+template <class T>
+inline constexpr int largest_columns_order_of_solve = sizeof(T) == 4 ? 16 : 8;
 
 /// Bytes of a matrix that a block works on for each of its threads: as few warps as keep a
 /// multiprocessor busy, for all wait while one factors a panel. Where others have work meanwhile,
@@ -120,6 +122,9 @@ inline constexpr std::size_t cholesky_bytes_per_thread = sizeof(T) == 16 ? 1024 
 template <>
 inline constexpr std::size_t cholesky_bytes_per_thread<core::Complex<float>> = 672;
 inline constexpr std::size_t right_looking_bytes = 512;
+
+/// Bytes of shared memory that a block can have on every GPU of compute capability 8.0 or more.
+inline constexpr int least_shared_memory = 99 * 1024;
 
 /// Threads per block of the rank-k update, and bytes of shared memory for its panels: four blocks
 /// fit a multiprocessor with 227 KiB.

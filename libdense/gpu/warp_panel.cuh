@@ -124,12 +124,12 @@ struct WarpPanel {
 };
 
 /// Calls visit(panel) with the panel at column `first` of a matrix of order n, in as few registers
-/// as its rows need.
-template <class T, int slots, class Visit>
+/// as its rows need, but not less than `least` a column.
+template <class T, int slots, int least, class Visit>
 __device__ __forceinline__ void visit_panel(int first, int n, Visit visit) {
-    if constexpr (slots > 1) {
+    if constexpr (slots > least) {
         if (n - first <= slots / 2 * core::warp_size) {
-            visit_panel<T, slots / 2>(first, n, visit);
+            visit_panel<T, slots / 2, least>(first, n, visit);
             return;
         }
     }

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Matrices of a warp's problems with rows in registers and, between those and global memory, in
-// shared memory:
+// Matrices of a warp's problems in shared memory, with a group of `lanes` = 1, 2, 4, ... 32 lanes a
+// problem: tiles that kernels work in, and matrices on their way between global memory and
+// registers.
 //
-//     entry[slot][column] of lane g is entry (slot * lanes + g, column),
-//
-// with a group of `lanes` = 1, 2, 4, ... 32 lanes a problem. In shared memory rows are an odd
-// number of chunks of 16 bytes, so that neighbouring lanes load chunks of theirs without bank
-// conflicts.
+// Rows of a tile are an odd number of chunks of 16 bytes, so that neighbouring lanes load chunks of
+// theirs without bank conflicts. So are rows on their way that are a multiple of 16 bytes. Others
+// are packed as they are in memory, where the matrices of a warp are one run of entries, which is
+// copied by chunks, too.
 
 #include "libdense/gpu/factor_arguments.cuh"
 #include "libdense/gpu/reflector.cuh"
@@ -42,29 +42,55 @@ struct RowsPosition {
     __device__ __forceinline__ index_t problem() const { return first + local; }
 };
 
-/// Entries from a row to the next, and from a problem to the next: chunks of a quarter of a warp
-/// are in different banks, of one problem or of several. A thread that has a problem loads the same
-/// chunk of it as its neighbours of theirs.
+/// Entries from a row to the next: neighbouring lanes have chunks of theirs in different banks. A
+/// thread that has a problem loads the same chunk of it as its neighbours of theirs.
 template <class T>
 APERTURE_HD constexpr int rows_stride(int columns, int lanes) {
     const int chunks = (columns + chunk_entries<T> - 1) / chunk_entries<T>;
     return (lanes == 1 ? chunks : chunks | 1) * chunk_entries<T>;
 }
+/// Entries from a problem to the next, where the banks of `lanes` entries end.
 template <class T>
 APERTURE_HD constexpr int rows_problem_stride(int rows, int columns, int lanes) {
-    constexpr int quarter = core::warp_size / 4;
+    constexpr int all_banks = 128 / 16;
     const int chunks = rows * rows_stride<T>(columns, lanes) / chunk_entries<T>;
-    const int gap = lanes == 1         ? 1 - chunks % 2
-                    : lanes >= quarter ? 0
-                                       : ((lanes - chunks) % quarter + quarter) % quarter;
+    const int its = lanes > chunk_entries<T> ? lanes / chunk_entries<T> : 1;
+    const int gap =
+        lanes == 1 ? 1 - chunks % 2 : ((its - chunks) % all_banks + all_banks) % all_banks;
     return (chunks + gap) * chunk_entries<T>;
 }
 
-/// Bytes of shared memory for [A | B] with that many rows and columns.
+/// Entries of shared memory for a matrix of each of a block's problems: in a tile or, with room in
+/// the chunks in which they may begin and end, packed.
+template <class T>
+APERTURE_HD constexpr int rows_shared_entries(int rows, int columns, int lanes) {
+    constexpr int chunk = chunk_entries<T>;
+    const int problems = core::warp_size / lanes;
+    const int tile = problems * rows_problem_stride<T>(rows, columns, lanes);
+    const int packed =
+        columns % chunk == 0 ? 0 : (problems * rows * columns / chunk + 3) * chunk;
+    return rows_threads / core::warp_size * (tile > packed ? tile : packed);
+}
 template <class T>
 APERTURE_HD constexpr int rows_shared_bytes(int rows, int columns, int lanes) {
-    return rows_threads / lanes * rows_problem_stride<T>(rows, columns, lanes) *
-           static_cast<int>(sizeof(T));
+    return rows_shared_entries<T>(rows, columns, lanes) * static_cast<int>(sizeof(T));
+}
+
+/// Entries that are loaded or stored at once.
+template <class T, int count>
+struct alignas(count * sizeof(T)) Piece {
+    T entry[count];
+};
+
+/// Moves entry[begin], ... entry[begin + count - 1] by one place; the first becomes the last. So
+/// steps share code of which each works on the next register: unrolled, kernels of order 32 take
+/// two to three times as long to compile and wait for instructions.
+template <int width, class T>
+__device__ __forceinline__ void rotate_entries(T (&entry)[width], int begin, int count) {
+    const T first = entry[begin];
+    APERTURE_UNROLL
+    for (int i = begin + 1; i < begin + count; ++i) entry[i - 1] = entry[i];
+    entry[begin + count - 1] = first;
 }
 
 /// A chunk of a row.
@@ -78,166 +104,207 @@ __device__ __forceinline__ void store_chunk(T* entries, const Chunk<T>& chunk) {
     *reinterpret_cast<Chunk<T>*>(entries) = chunk;
 }
 
-/// The matrices of a warp's problems in shared memory.
-template <class T, int rows_, int columns_, int lanes>
-struct WarpTile {
-    static constexpr int chunk = chunk_entries<T>;
-    static constexpr int row_stride = rows_stride<T>(columns_, lanes);
-    static constexpr int problem_stride = rows_problem_stride<T>(rows_, columns_, lanes);
-    RowsPosition<lanes> at;
-    T* first;  ///< those of the warp
-    T* own;    ///< that of this lane's problem
+/// A warp's part of an `area` for the matrices of a block.
+template <class T>
+__device__ __forceinline__ T* warp_area(T* area, int rows, int columns, int lanes) {
+    return area + core::warp_rank() * (rows_shared_entries<T>(rows, columns, lanes) /
+                                       (rows_threads / core::warp_size));
+}
 
-    __device__ __forceinline__ explicit WarpTile(index_t all_problems)
-        : at(all_problems),
-          first(core::shared<T>() +
-                core::warp_rank() * RowsPosition<lanes>::problems * problem_stride),
-          own(first + at.local * problem_stride) {}
+/// Rows of this lane's problem, in which kernels work, in the warp's area.
+template <class T, int rows, int columns, int lanes>
+struct WarpTile {
+    static constexpr int row_stride = rows_stride<T>(columns, lanes);
+    static constexpr int problem_stride = rows_problem_stride<T>(rows, columns, lanes);
+    T* own;
+
+    __device__ __forceinline__ WarpTile(const RowsPosition<lanes>& at, T* area)
+        : own(area + at.local * problem_stride) {}
 
     __device__ __forceinline__ T* row(int i) const { return own + i * row_stride; }
+};
 
-    /// Starts to copy matrices of count x length, or their lower triangles and perhaps more, to the
-    /// rows from `begin` on; wait() must follow.
-    template <int count, int length, bool lower = false, class U>
-    __device__ __forceinline__ void load(const KernelView<U, 3>& batch, int begin = 0) const {
-        if constexpr (single_words<length>) {
-            if (gapless<Part<count, length>>(batch)) {
-                load_gapless<Part<count, length>>(first + begin * row_stride,
-                                                  batch.data + at.first * batch.stride[0], at.valid,
-                                                  core::lane_rank(), core::warp_size);
-                return;
+/// Matrices of a warp's problems on their way from a batch to registers, or back, in the warp's
+/// area.
+template <class T, int rows, int columns, int lanes>
+struct StagedMatrices {
+    static constexpr int chunk = chunk_entries<T>;
+    static constexpr int problems = RowsPosition<lanes>::problems;
+    static constexpr int matrix = rows * columns;
+    static constexpr bool packed = columns % chunk != 0;
+    /// Entries of a row that are together in registers' way: 16, 8 or 4 bytes.
+    static constexpr int width = !packed ? chunk : sizeof(T) == 4 && columns % 2 == 0 ? 2 : 1;
+    static constexpr int row_stride = packed ? columns : rows_stride<T>(columns, lanes);
+    static constexpr int problem_stride =
+        packed ? matrix : rows_problem_stride<T>(rows, columns, lanes);
+
+    RowsPosition<lanes> at;
+    bool one_run;  ///< the warp's matrices are, in memory
+    int shift;     ///< entries of the chunk in which they begin that are not theirs
+    T* first;
+
+    template <class U>
+    __device__ __forceinline__ StagedMatrices(const RowsPosition<lanes>& position, T* area,
+                                              const KernelView<U, 3>& batch)
+        : at(position) {
+        const auto address =
+            reinterpret_cast<unsigned long long>(batch.data + at.first * batch.stride[0]);
+        one_run = batch.extent[1] == rows && batch.stride[2] == 1 && batch.stride[1] == columns &&
+                  batch.stride[0] == matrix && address % (width * sizeof(T)) == 0;
+        shift = packed && one_run ? static_cast<int>(address / sizeof(T) % chunk) : 0;
+        first = area + shift;
+    }
+
+    /// Row i of this lane's problem.
+    __device__ __forceinline__ T* row(int i) const {
+        return first + at.local * problem_stride + i * row_stride;
+    }
+    /// Calls visit(j, entry) for the first `count` entries of row i.
+    template <class Visit>
+    __device__ __forceinline__ void for_each_in_row(int i, int count, const Visit& visit) const {
+        const T* const its = row(i);
+        APERTURE_UNROLL
+        for (int j = 0; j < columns; j += width) {
+            if (j >= count) continue;
+            const auto piece = *reinterpret_cast<const Piece<T, width>*>(its + j);
+            APERTURE_UNROLL
+            for (int e = 0; e < width; ++e) {
+                if (j + e < count) visit(j + e, piece.entry[e]);
             }
         }
-        for_each_piece<count, length, load_width<length>>(
-            batch, begin, [&]<int width>(const T* from, int i, int j, T* entry) {
-                if (lower && j > i) return;
-                core::copy_async<width* static_cast<int>(sizeof(T))>(entry, from);
-            });
     }
-    __device__ __forceinline__ void wait() const {
-        core::commit_copies();
-        core::wait_for_copies();
+    /// Fills row i with value(j).
+    template <class Value>
+    __device__ __forceinline__ void fill_row(int i, const Value& value) const {
+        T* const its = row(i);
+        APERTURE_UNROLL
+        for (int j = 0; j < columns; j += width) {
+            Piece<T, width> piece;
+            APERTURE_UNROLL
+            for (int e = 0; e < width; ++e) piece.entry[e] = value(j + e);
+            *reinterpret_cast<Piece<T, width>*>(its + j) = piece;
+        }
+    }
+
+    /// Starts to copy the matrices, or their lower triangles and perhaps more; wait_for_matrices()
+    /// must follow.
+    template <bool lower = false, class U>
+    __device__ __forceinline__ void load(const KernelView<U, 3>& batch) const {
+        for_each_piece<8>(batch, [&]<int count>(const T* from, int i, int j, T* entry) {
+            // Behind the end of a row is the next one, of which the first entry is wanted.
+            if (lower && j > i && j + count <= columns) return;
+            core::copy_async<count* static_cast<int>(sizeof(T))>(entry, from);
+        });
+    }
+    __device__ __forceinline__ void store(const KernelView<T, 3>& batch) const {
         __syncwarp();
-    }
-    /// Stores what `load` loads.
-    template <int count, int length>
-    __device__ __forceinline__ void store(const KernelView<T, 3>& batch, int begin = 0) const {
-        __syncwarp();
-        constexpr int most = length % chunk == 0 ? chunk : 1;
-        for_each_piece<count, length, most>(batch, begin,
-                                            [&]<int width>(T* to, int, int, const T* entry) {
-                                                if constexpr (width == chunk) {
-                                                    store_chunk(to, chunk_at(entry));
-                                                } else {
-                                                    *to = *entry;
-                                                }
-                                            });
-    }
-    /// Starts to copy right-hand sides [problem][r][row] from `begin` on to the columns from
-    /// `column` on, with zeros beyond, or stores them.
-    template <int sides>
-    __device__ __forceinline__ void load_sides(const KernelView<T, 3>& x, int begin,
-                                               int column) const {
-        for_each_side<sides>(
-            x, begin, column, [&](T& entry, int problem, int r, int i, bool exists) {
-                if (exists) {
-                    core::copy_async<sizeof(T)>(&entry, &x(at.first + problem, r, i));
-                } else {
-                    entry = T(RealOf<T>(0));
-                }
-            });
-    }
-    template <int sides>
-    __device__ __forceinline__ void store_sides(const KernelView<T, 3>& x, int begin,
-                                                int column) const {
-        __syncwarp();
-        for_each_side<sides>(x, begin, column,
-                             [&](T& entry, int problem, int r, int i, bool exists) {
-                                 if (exists) x(at.first + problem, r, i) = entry;
-                             });
+        for_each_piece<4>(batch, [&]<int count>(T* to, int, int, const T* entry) {
+            using Entries = Piece<T, count>;
+            *reinterpret_cast<Entries*>(to) = *reinterpret_cast<const Entries*>(entry);
+        });
     }
 
   private:
-    /// Entries that are loaded at once: 16 or 8 bytes where rows are a multiple of that.
-    template <int length>
-    static constexpr int load_width = length % chunk == 0                 ? chunk
-                                      : sizeof(T) == 4 && length % 2 == 0 ? 2
-                                                                          : 1;
-    /// Whether these are single words, of which asynchronous copies are slow.
-    template <int length>
-    static constexpr bool single_words = load_width<length> == 1 && sizeof(T) == 4;
-
-    /// The matrices of count x length of all problems, as load_gapless takes them.
-    template <int count, int length>
-    struct Part {
-        static constexpr int problems = RowsPosition<lanes>::problems;
-        static constexpr int rows = count;
-        static constexpr int columns = length;
-        __device__ __forceinline__ static int offset(int i) {
-            const int row = i / length;
-            return row / count * (problem_stride - count * row_stride) +
-                   row * (row_stride - length) + i;
-        }
-    };
-    /// Calls visit<width>(its address, row, column, entry of the tile) for pieces of matrices
-    /// without gaps, else for single entries.
-    template <int count, int length, int width, class U, class Visit>
-    __device__ __forceinline__ void for_each_piece(const KernelView<U, 3>& batch, int begin,
+    /// Calls visit<count>(its address, row, column, place in shared memory) for pieces of
+    /// matrices in one run, else for single entries.
+    template <int at_once, class U, class Visit>
+    __device__ __forceinline__ void for_each_piece(const KernelView<U, 3>& batch,
                                                    const Visit& visit) const {
-        constexpr int problems = RowsPosition<lanes>::problems;
-        constexpr int matrix = count * length;
-        constexpr unsigned pieces = matrix / width;
-        const unsigned lane = static_cast<unsigned>(core::thread_rank()) % core::warp_size;
-        T* const tile = first + begin * row_stride;
         U* const from = batch.data + at.first * batch.stride[0];
-        if (gapless<Part<count, length>>(batch) &&
-            reinterpret_cast<unsigned long long>(from) % (width * sizeof(T)) == 0) {
+        if (!one_run) {
+            for_each_entry(batch, from, visit);
+        } else if constexpr (packed) {
+            for_each_in_run<at_once>(from, visit);
+        } else {
+            constexpr unsigned pieces = matrix / chunk;
             APERTURE_UNROLL_BY(8)
-            for (unsigned i = lane; i < problems * pieces; i += core::warp_size) {
+            for (unsigned i = lane(); i < problems * pieces; i += core::warp_size) {
                 const int problem = static_cast<int>(i / pieces);
-                const int row = static_cast<int>(i % pieces) / (length / width);
-                const int column = static_cast<int>(i % (length / width)) * width;
+                const int row = static_cast<int>(i % pieces) / (columns / chunk);
+                const int column = static_cast<int>(i % (columns / chunk)) * chunk;
                 if (problem < at.valid) {
-                    visit.template operator()<width>(
-                        from + i * width, row, column,
-                        tile + problem * problem_stride + row * row_stride + column);
+                    visit.template operator()<chunk>(
+                        from + i * chunk, row, column,
+                        first + problem * problem_stride + row * row_stride + column);
                 }
             }
-            return;
         }
+    }
+    template <int at_once, class U, class Visit>
+    __device__ __forceinline__ void for_each_in_run(U* from, const Visit& visit) const {
+        const auto piece = [&]<int count>(int i) {
+            const auto entry = static_cast<unsigned>(i);
+            visit.template operator()<count>(from + i, static_cast<int>(entry / columns % rows),
+                                             static_cast<int>(entry % columns), first + i);
+        };
+        const int end = at.valid * matrix;
+        // Chunks of memory begin `shift` entries ahead of those of the run.
+        const int head = (chunk - shift) % chunk;
+        const int tail = (shift + end) / chunk * chunk - shift;
+        APERTURE_UNROLL_BY(at_once)
+        for (int i = head + static_cast<int>(lane()) * chunk; i < tail;
+             i += core::warp_size * chunk) {
+            piece.template operator()<chunk>(i);
+        }
+        const int edge = static_cast<int>(lane()) % chunk;
+        const int i = lane() < chunk ? edge : (tail > head ? tail : head) + edge;
+        if (lane() < 2 * chunk && i < (lane() < chunk && head < end ? head : end)) {
+            piece.template operator()<1>(i);
+        }
+    }
+    template <class U, class Visit>
+    __device__ __forceinline__ void for_each_entry(const KernelView<U, 3>& batch, U* from,
+                                                   const Visit& visit) const {
         const bool by_problems = interleaved(batch);
         APERTURE_UNROLL_BY(2)
-        for (unsigned i = lane; i < static_cast<unsigned>(problems * matrix);
-             i += core::warp_size) {
+        for (unsigned i = lane(); i < unsigned{problems} * matrix; i += core::warp_size) {
             const int problem = static_cast<int>(by_problems ? i % problems : i / matrix);
             const int entry = static_cast<int>(by_problems ? i / problems : i % matrix);
-            const int row = entry / length;
-            const int column = entry % length;
+            const int row = entry / columns;
+            const int column = entry % columns;
             if (problem < at.valid && row < batch.extent[1]) {
                 visit.template operator()<1>(
                     from + problem * batch.stride[0] + row * batch.stride[1] +
                         column * batch.stride[2],
-                    row, column, tile + problem * problem_stride + row * row_stride + column);
+                    row, column, first + problem * problem_stride + row * row_stride + column);
             }
         }
     }
-    template <int sides, class Visit>
-    __device__ __forceinline__ void for_each_side(const KernelView<T, 3>& x, int begin, int column,
-                                                  const Visit& visit) const {
-        constexpr int problems = RowsPosition<lanes>::problems;
-        const auto existing = static_cast<int>(x.extent[1]);
-        const bool by_problems = interleaved(x);
-        APERTURE_UNROLL_BY(2)
-        for (int i = core::lane_rank(); i < problems * sides * rows_; i += core::warp_size) {
-            const int problem = by_problems ? i % problems : i / (sides * rows_);
-            const int entry = by_problems ? i / problems : i % (sides * rows_);
-            const int r = entry / rows_;
-            const int row = entry % rows_;
-            visit(first[problem * problem_stride + row * row_stride + column + r], problem,
-                  begin + r, row, problem < at.valid && begin + r < existing);
-        }
+    __device__ __forceinline__ static unsigned lane() {
+        return static_cast<unsigned>(core::thread_rank()) % core::warp_size;
     }
 };
+
+/// Completes StagedMatrices::load for all lanes.
+__device__ __forceinline__ void wait_for_matrices() {
+    core::commit_copies();
+    core::wait_for_copies();
+    __syncwarp();
+}
+
+/// A batch of vectors as one of matrices that have a row.
+template <class T>
+__device__ __forceinline__ KernelView<T, 3> as_rows(const KernelView<T, 2>& vectors) {
+    KernelView<T, 3> rows{};
+    rows.data = vectors.data;
+    rows.extent[0] = vectors.extent[0];
+    rows.extent[1] = 1;
+    rows.extent[2] = vectors.extent[1];
+    rows.stride[0] = vectors.stride[0];
+    rows.stride[1] = vectors.extent[1];
+    rows.stride[2] = vectors.stride[1];
+    return rows;
+}
+
+/// Loads the matrices of a batch to a lane's registers.
+template <bool lower = false, class Registers, int lanes, class T, class U>
+__device__ __forceinline__ void load_matrices(Registers& registers, const RowsPosition<lanes>& at,
+                                              T* shared, const KernelView<U, 3>& batch) {
+    const typename Registers::Matrix staged(at, shared, batch);
+    staged.template load<lower>(batch);
+    wait_for_matrices();
+    registers.load(staged);
+}
 
 /// U X = Y in place, with X and Y in rows: column by column, from the last one on.
 /// `divide(slot, value)` divides by the diagonal of the lane's row in a slot, and

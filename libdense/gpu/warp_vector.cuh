@@ -4,7 +4,7 @@
 
 // A vector in the registers of a warp, and what triangular matrices and reflectors do to it.
 
-#include "libdense/gpu/block_matrix.cuh"
+#include "libdense/gpu/block_workspace.cuh"
 
 namespace aperture::dense {
 
@@ -68,20 +68,22 @@ enum class Cleared { below, above, below_and_above };
 template <Cleared cleared, bool unit_diagonal, class T, int slots, class Matrix>
 __device__ __forceinline__ void substitute(int n, const Matrix& a, WarpVector<T, slots>& x) {
     constexpr int at_once = 4;
+    // Triangles have at most max_order rows.
+    constexpr int used = slots < order_slots ? slots : order_slots;
     constexpr bool forward = cleared != Cleared::above;
     const int lane = core::lane_rank();
-    const DiagonalReciprocals<T, slots> diagonal(unit_diagonal ? 0 : n, a);
+    const DiagonalReciprocals<T, used> diagonal(unit_diagonal ? 0 : n, a);
     APERTURE_UNROLL
-    for (int turn = 0; turn < slots; ++turn) {
-        const int slot = forward ? turn : slots - 1 - turn;
+    for (int turn = 0; turn < used; ++turn) {
+        const int slot = forward ? turn : used - 1 - turn;
         const int first = slot * core::warp_size;
         const int steps = n - first < core::warp_size ? n - first : core::warp_size;
         APERTURE_NO_UNROLL
         for (int done = 0; done < steps; done += at_once) {
             const int step = forward ? done : (steps - 1 - done) / at_once * at_once;
-            T row[slots][at_once];
+            T row[used][at_once];
             APERTURE_UNROLL
-            for (int s = 0; s < slots; ++s) {
+            for (int s = 0; s < used; ++s) {
                 if ((cleared == Cleared::below && s < slot) ||
                     (cleared == Cleared::above && s > slot)) {
                     continue;
@@ -98,7 +100,7 @@ __device__ __forceinline__ void substitute(int n, const Matrix& a, WarpVector<T,
                 const T solved = core::broadcast(mine, step + e);
                 if (!unit_diagonal) x.entry[slot] = lane == step + e ? solved : x.entry[slot];
                 APERTURE_UNROLL
-                for (int s = 0; s < slots; ++s) {
+                for (int s = 0; s < used; ++s) {
                     const bool below = s > slot || (s == slot && lane > step + e);
                     const bool above = s < slot || (s == slot && lane < step + e);
                     if ((cleared != Cleared::above && below) ||

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -89,11 +89,12 @@ TEST_F(OnGpu, RefusedLaunchesNameKernelAndLine) {
         }
         return "";
     };
-    const auto named = testing::AllOf(testing::HasSubstr("reach_far"),
-                                      testing::HasSubstr("primitives_gpu_test.cu"));
-    EXPECT_THAT(refusal({1, 1025}), named);
-    EXPECT_THAT(refusal({0, 32}), named);
-    EXPECT_THAT(refusal({1, 32, 1 << 20}), named);
+    for (const core::LaunchConfig& wrong :
+         std::initializer_list<core::LaunchConfig>{{1, 1025}, {0, 32}, {1, 32, 1 << 20}}) {
+        const std::string words = refusal(wrong);
+        EXPECT_NE(words.find("reach_far"), std::string::npos) << words;
+        EXPECT_NE(words.find("primitives_gpu_test.cu"), std::string::npos) << words;
+    }
     EXPECT_EQ(refusal({1, 32, 4}), "") << "a refused launch leaves no error behind";
     gpu_->synchronize();
 }

@@ -109,6 +109,38 @@ TEST(SimtKernels, SolveHasTheSameBitsInAnyLaneOrder) {
     }
 }
 
+// Warps of a block have no barriers: what one writes must not be another's.
+TEST(SimtKernels, FactorsHaveTheSameBitsInAnyLaneOrder) {
+    for (int order : {3, 18}) {
+        constexpr index_t problems = 33;
+        const SolveCase problem(problems, order, 3);
+        const auto run = [&](Runner& runner) {
+            Batch lu(problems, order, order), qr(lu), inverse(lu), g(lu), tau(problems, 1, order);
+            Batch x(problem.b);
+            std::vector<int> info(problems), rows(std::size_t(problems * order));
+            const core::View<int, 1> its_info(info.data(), {problems});
+            const core::View<int, 2> its_rows(rows.data(), {problems, order});
+            const auto vectors = core::View<C, 2>(tau.view().data, {problems, order});
+            const auto a = problem.a.view();
+            runner.run(APERTURE_CALL(factor_lu), Pivoting::partial, a, lu.view(), its_rows,
+                       its_info);
+            runner.run(APERTURE_CALL(solve_lu), Pivoting::partial, a, x.view(), its_info);
+            runner.run(APERTURE_CALL(invert), a, inverse.view(), its_info);
+            runner.run(APERTURE_CALL(factor_cholesky), a, g.view(), its_info);
+            runner.run(APERTURE_CALL(factor_qr), a, qr.view(), vectors);
+            return std::vector<Batch>{lu, x, inverse, g, qr, tau};
+        };
+        Runner forward;
+        const std::vector<Batch> expected = run(forward);
+        for_other_lane_orders([&](Runner runner) {
+            const std::vector<Batch> results = run(runner);
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                EXPECT_TRUE(results[i].same_bits(expected[i])) << i << " of order " << order;
+            }
+        });
+    }
+}
+
 /// Factors and solutions with so many lanes for a problem.
 template <int order, int lanes>
 std::array<Batch, 2> solved_by(const SolveCase& problem) {
@@ -131,7 +163,7 @@ std::array<Batch, 2> solved_by(const SolveCase& problem) {
     };
     launch(cholesky_in_rows<E, order, lanes>, rows_shared_bytes<E>(order, order, lanes));
     launch(solve_positive_in_rows<E, order, sides, lanes>,
-           rows_shared_bytes<E>(order + sides, order, lanes));
+           rows_shared_bytes<E>(order, order, lanes) + rows_shared_bytes<E>(sides, order, lanes));
     return {g, x};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/dense/batch_elements.cuh"
 #include "aperture/dense/element_text.hpp"
+#include "tests/dense/elements_on_gpu.hpp"
 #include "tests/dense/elements_suite.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/usable_gpu.hpp"
@@ -33,7 +33,7 @@ struct Call {
   private:
     template <int threads, class Functor, class... There>
     static void run_there(core::Gpu& gpu, const Functor& functor, There... there) {
-        for_each_element<threads>(gpu, functor, there.operand()...);
+        run_on_gpu<threads>(gpu, functor, there.operand()...);
         (there.fetch(), ...);
     }
 };

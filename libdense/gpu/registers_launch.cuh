@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The launch of factorisations and solutions of general matrices, of Cholesky's and of QR in the
+// registers of a few lanes. These return false where no such kernel is available.
+
+#include <string>
+
+#include "libdense/gpu/columns_launch.cuh"
+
+namespace aperture::dense::detail {
+
+inline const char* name_of(GeneralElimination elimination) {
+    return elimination == GeneralElimination::lu           ? "GeneralElimination::lu"
+           : elimination == GeneralElimination::pivoted_lu ? "GeneralElimination::pivoted_lu"
+                                                           : "GeneralElimination::gauss_jordan";
+}
+
+/// Right-hand sides of the kernels that are compiled ahead.
+inline constexpr int ahead_sides = 4;
+
+template <class Executor, class E>
+bool launch_solve_in_columns(Executor& executor, const LuArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    if (p.x.extent[1] > tuning::most_sides) return false;
+    const int sides = tuning::compiled_sides(p.x.extent[1]);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::solve, n, n + sides);
+    if (lanes == 0) return false;
+    void (*compiled)(LuArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes =
+            tuning::columns_lanes<E>(tuning::ColumnsWork::solve, order, order + ahead_sides);
+        if constexpr (its_lanes > 0) {
+            using enum GeneralElimination;
+            if (sides != ahead_sides) return;
+            compiled = p.elimination == lu ? solve_in_columns<E, order, ahead_sides, its_lanes, lu>
+                       : p.elimination == pivoted_lu
+                           ? solve_in_columns<E, order, ahead_sides, its_lanes, pivoted_lu>
+                           : solve_in_columns<E, order, ahead_sides, its_lanes, gauss_jordan>;
+        }
+    });
+    return launch_in_rows(
+        executor, columns_file,
+        core::text("solve_in_columns<", type_name<E>(), ", ", n, ", ", sides, ", ", lanes,
+                   ", aperture::dense::", name_of(p.elimination), ">"),
+        compiled, p.a.extent[0], lanes,
+        rows_shared_bytes<E>(n, n, lanes) + rows_shared_bytes<E>(sides, n, lanes), p);
+}
+
+template <class Executor, class E>
+bool launch_lu_in_columns(Executor& executor, const LuArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::lu, n, n);
+    if (lanes == 0) return false;
+    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
+    const bool invert = !p.inverse.empty();
+    void (*compiled)(LuArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::lu, order, order);
+        if constexpr (its_lanes > 0) {
+            compiled = invert     ? inverse_in_columns<E, order, its_lanes>
+                       : exchange ? lu_in_columns<E, order, its_lanes, true>
+                                  : lu_in_columns<E, order, its_lanes, false>;
+        }
+    });
+    return launch_in_rows(
+        executor, columns_file,
+        invert ? core::text("inverse_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ">")
+               : core::text("lu_in_columns<", type_name<E>(), ", ", n, ", ", lanes, ", ",
+                            exchange ? "true" : "false", ">"),
+        compiled, p.a.extent[0], lanes, rows_shared_bytes<E>(n, n, lanes), p);
+}
+
+template <class Executor, class E>
+bool launch_elimination_in_columns(Executor& executor, const LuArguments<E>& p) {
+    return p.x.empty() ? launch_lu_in_columns(executor, p) : launch_solve_in_columns(executor, p);
+}
+
+/// Without Gauss-Jordan elimination, which would cost a row as much as a factorisation.
+template <class Executor, class E>
+bool launch_elimination_in_rows(Executor& executor, const LuArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    const bool solve = !p.x.empty();
+    const bool invert = !p.inverse.empty();
+    const int sides = solve ? tuning::compiled_sides(p.x.extent[1]) : 0;
+    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
+    const int lanes = tuning::rows_lanes<E>(n, n + sides, invert || !exchange);
+    if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan ||
+        p.x.extent[1] > tuning::most_sides) {
+        return false;
+    }
+    void (*compiled)(LuArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::rows_lanes<E>(order, order, false);
+        constexpr int wide = tuning::rows_lanes<E>(order, order, true);
+        constexpr int of_solve = tuning::rows_lanes<E>(order, order + ahead_sides, false);
+        constexpr int of_wide = tuning::rows_lanes<E>(order, order + ahead_sides, true);
+        if constexpr (its_lanes > 0) {
+            if (invert) {
+                compiled = inverse_in_rows<E, order, wide>;
+            } else if (!solve) {
+                compiled = exchange ? lu_in_rows<E, order, its_lanes, true>
+                                    : lu_in_rows<E, order, wide, false>;
+            } else if (sides == ahead_sides) {
+                compiled = exchange ? solve_in_rows<E, order, ahead_sides, of_solve, true>
+                                    : solve_in_rows<E, order, ahead_sides, of_wide, false>;
+            }
+        }
+    });
+    const std::string its = core::text(type_name<E>(), ", ", n);
+    const std::string last = core::text(", ", lanes, ", ", exchange ? "true" : "false", ">");
+    return launch_in_rows(executor, rows_file,
+                          invert  ? core::text("inverse_in_rows<", its, ", ", lanes, ">")
+                          : solve ? core::text("solve_in_rows<", its, ", ", sides, last)
+                                  : core::text("lu_in_rows<", its, last),
+                          compiled, p.a.extent[0], lanes,
+                          rows_shared_bytes<E>(n, rows_width(n + sides), lanes) +
+                              rows_shared_bytes<E>(sides, n, lanes),
+                          p);
+}
+
+/// Lanes for each of so many triangles: more where they leave schedulers without a warp. The bits
+/// of a result do not depend on them.
+template <class E, class Executor>
+int triangle_lanes(const Executor& executor, int n, index_t problems) {
+    const int lanes = tuning::triangle_lanes<E>(n);
+    const index_t schedulers = index_t{4} * executor.multiprocessors();
+    const bool few = problems * lanes <= schedulers * core::warp_size;
+    return few && lanes > 1 ? tuning::most_row_lanes(n) : lanes;
+}
+
+template <class Executor, class E>
+bool launch_cholesky_in_rows(Executor& executor, const CholeskyArguments<E>& p) {
+    const auto n = static_cast<int>(p.a.extent[1]);
+    int lanes = triangle_lanes<E>(executor, n, p.a.extent[0]);
+    if (lanes == 0) return false;
+    void (*compiled)(CholeskyArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::triangle_lanes<E>(order);
+        if constexpr (its_lanes > 0) {
+            compiled = cholesky_in_rows<E, order, its_lanes>;
+            lanes = its_lanes;
+        }
+    });
+    return launch_in_rows(
+        executor, cholesky_file,
+        core::text("cholesky_in_rows<", type_name<E>(), ", ", n, ", ", lanes, ">"), compiled,
+        p.a.extent[0], lanes, rows_shared_bytes<E>(n, n, lanes), p);
+}
+
+template <class Executor, class E>
+bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
+    const auto m = static_cast<int>(p.a.extent[1]);
+    const auto n = static_cast<int>(p.a.extent[2]);
+    const int lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::qr, m, n);
+    if (lanes == 0) return false;
+    void (*compiled)(QrArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::columns_lanes<E>(tuning::ColumnsWork::qr, order, order);
+        if constexpr (its_lanes > 0) {
+            if (m == n) compiled = qr_in_columns<E, order, order, its_lanes>;
+        }
+    });
+    return launch_in_rows(
+        executor, qr_file,
+        core::text("qr_in_columns<", type_name<E>(), ", ", m, ", ", n, ", ", lanes, ">"), compiled,
+        p.a.extent[0], lanes, qr_shared_bytes<E>(m, n, lanes), p);
+}
+
+}  // namespace aperture::dense::detail
