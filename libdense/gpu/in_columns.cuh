@@ -35,9 +35,17 @@ __device__ __forceinline__ void load_columns(T (&columns)[slots][order],
     load_columns(columns, at, shared, batch, [](int, int) { return T(RealOf<T>(0)); });
 }
 
+/// Blocks that are asked for. H100, fp32, percent of the bound of order 16 without and with: 60 68.
+template <class T>
+constexpr int solve_blocks(int entries) {
+    return sizeof(T) == 4 && entries > 64 ? resident_blocks(entries + 32) : 1;
+}
+
 /// Solves A X = B of general matrices for up to `sides` right-hand sides.
 template <class T, int order, int sides, int lanes, GeneralElimination elimination>
-__global__ void __launch_bounds__(rows_threads) solve_in_columns(LuArguments<T> p) {
+__global__ void __launch_bounds__(
+    rows_threads, (solve_blocks<T>(((order + sides + lanes - 1) / lanes + 1) * order)))
+    solve_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + sides + lanes - 1) / lanes;
     constexpr bool exchange = elimination == GeneralElimination::pivoted_lu;
     const RowsPosition<lanes> at(p.a.extent[0]);

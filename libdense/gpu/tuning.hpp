@@ -16,9 +16,11 @@ enum class ColumnsWork { qr, lu, solve };
 /// Registers for the columns of a lane and a further one. Factors are fastest with few of them, so
 /// that many warps hide latencies; substitutions with few shuffles. H100, percent of the bound with
 /// 2 and 4 lanes: fp64 of order 8 LU with pivoting 84 91, inverse 93 97, solve 77 67; QR fp32 of
-/// order 16 with 4 and 8 lanes 80 70.
+/// order 16 with 4 and 8 lanes 80 70; fp64 of order 24 with 8, 16 and 32 69 55 48.
+template <class T>
 constexpr int columns_registers(ColumnsWork work, int rows) {
-    if (work == ColumnsWork::qr) return 96;
+    const bool is_double = sizeof(T) == 8 && !core::is_complex<T>;
+    if (work == ColumnsWork::qr) return is_double && rows > 16 ? 192 : 96;
     if (work == ColumnsWork::lu && rows <= 8) return 64;
     return rows <= 16 ? 128 : 176;
 }
@@ -32,7 +34,7 @@ constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
     int registers = 0;
     for (int lanes = 1; lanes <= 32; lanes *= 2) {
         registers = ((columns + lanes - 1) / lanes + 1) * rows * words;
-        if (registers <= (lanes == 1 ? 80 : columns_registers(work, rows))) return lanes;
+        if (registers <= (lanes == 1 ? 80 : columns_registers<T>(work, rows))) return lanes;
     }
     constexpr int most = 176;
     return registers <= most ? 32 : 0;
@@ -69,12 +71,14 @@ constexpr int most_row_lanes(int order) {
 /// Lanes for a problem with rows in registers (in_rows.cuh), the fewest with which they fit; 0 if
 /// there are too many rows. `wide`: for inverses and without pivoting. H100, order 16, percent of
 /// the bound with 4 and 8 lanes: LU with pivoting fp32 67 62, fp64 63 69, inverse 67 60, 77 67;
-/// order 32 with 16 and 32: LU without fp64 70 58, complex fp32 59 48.
+/// order 32 with 16 and 32: LU without fp64 70 58, complex fp32 59 48. Later, fp32: order 32 with 8
+/// and 16 LU without 88 98, order 18 with 4 and 8 LU with 78 68, solve 54 43.
 template <class T>
 constexpr int rows_lanes(int order, int columns, bool wide) {
     const int most = most_row_lanes(order);
     const int words = columns * static_cast<int>(sizeof(T)) / 4;
-    const int registers = wide ? 128 : core::is_complex<T> ? 72 : 80;
+    const bool is_small = sizeof(T) == 4;
+    const int registers = wide ? (is_small ? 104 : 128) : core::is_complex<T> ? 72 : 96;
     int lanes = 4;
     while (lanes < most && (order + lanes - 1) / lanes * words > registers) lanes *= 2;
     return most < lanes ? most : lanes;

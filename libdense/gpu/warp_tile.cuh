@@ -60,6 +60,10 @@ APERTURE_HD constexpr int rows_problem_stride(int rows, int columns, int lanes) 
     return (chunks + gap) * chunk_entries<T>;
 }
 
+/// Blocks on a multiprocessor of which threads have so many registers. Compilers that are asked for
+/// them load further ahead than those that save registers for more.
+constexpr int resident_blocks(int registers) { return registers < 512 ? 512 / registers : 1; }
+
 /// Entries of shared memory for a matrix of each of a block's problems: in a tile or, with room in
 /// the chunks in which they may begin and end, packed.
 template <class T>
@@ -132,8 +136,10 @@ struct StagedMatrices {
     static constexpr int problems = RowsPosition<lanes>::problems;
     static constexpr int matrix = rows * columns;
     static constexpr bool packed = columns % chunk != 0;
-    /// Entries of a row that are together in registers' way: 16, 8 or 4 bytes.
-    static constexpr int width = !packed ? chunk : sizeof(T) == 4 && columns % 2 == 0 ? 2 : 1;
+    /// Entries of a row that a lane loads or stores at once in shared memory.
+    static constexpr int width = !packed                                ? chunk
+                                 : sizeof(T) == 4 && columns % 2 == 0 ? 2
+                                                                        : 1;
     static constexpr int row_stride = packed ? columns : rows_stride<T>(columns, lanes);
     static constexpr int problem_stride =
         packed ? matrix : rows_problem_stride<T>(rows, columns, lanes);
