@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aperture/compose/program.hpp"
+
+/// What a program can call: types of results, which entries of operands a result reads, and how it
+/// is computed.
+namespace aperture::compose {
+
+/// Which entries of an operand one entry of a result reads (Anderson 2014, section 5.6).
+struct Access {
+    enum class Kind {
+        point,  ///< the entry in the same place; of scalars, the number
+        halo,   ///< neighbours, too
+        whole,  ///< any entry
+    } kind = Kind::point;
+    /// Rows above and below, columns left and right of the place, of a halo.
+    int above = 0, below = 0, left = 0, right = 0;
+    friend bool operator==(const Access&, const Access&) = default;
+};
+
+/// On what an operation works at a time.
+enum class Level {
+    element,  ///< an entry of the results; these have one type's extents, or are scalars
+    sum,      ///< all entries of the operands, which become a scalar
+    block,    ///< a problem of a batch
+    device,   ///< all arrays, by a function of a library
+};
+
+/// An operation for given operands.
+struct Match {
+    Level level = Level::element;
+    std::vector<Type> results;
+    std::vector<Access> accesses{};  ///< of each operand
+    /// For each entry of the results, or of the operands that are summed.
+    double flops = 0;
+};
+
+/// A call whose operands are known.
+struct CallSite {
+    const Program& program;
+    const Call& call;
+
+    std::size_t operands() const { return call.operands.size(); }
+    const Symbol& operand(std::size_t i) const { return program[call.operands[i]]; }
+    const Type& type(std::size_t i) const { return operand(i).type; }
+};
+
+/// A piece of a row of the results' extents: [plane][row][column ... column + count).
+struct RowPiece {
+    index_t plane, row, column;
+    int count;
+};
+
+/// Operands and results of the interpreter, for a piece of a row.
+struct RowOperand {
+    /// The entries in the same places, or a scalar.
+    const void* here = nullptr;
+    /// The first entry of all, of operands that are arrays in memory.
+    const void* all = nullptr;
+    Type type{};
+};
+
+class Operation {
+  public:
+    virtual ~Operation() = default;
+
+    /// Throws InvalidArgument, which says what they should be, for other operands.
+    virtual Match match(const CallSite& site) const = 0;
+
+    /// Computes a piece of a row, for operations on elements. Of a sum, adds to 32 numbers at
+    /// results[0], the sums of the columns c of each c mod 32.
+    virtual void compute(const CallSite& site, const RowPiece& piece,
+                         std::span<const RowOperand> operands, std::span<void* const> results) const;
+};
+
+/// The operations that programs can call; those of the library are there from the start.
+class Registry {
+  public:
+    Registry();
+    /// Throws InvalidArgument if there is one of that name, or the name is no identifier.
+    void add(const std::string& name, std::shared_ptr<const Operation> operation);
+    /// Throws InvalidArgument, with what is called similarly, if there is none.
+    const Operation& find(std::string_view name) const;
+
+  private:
+    std::map<std::string, std::shared_ptr<const Operation>, std::less<>> operations_;
+};
+
+}  // namespace aperture::compose

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "aperture/compose/operation.hpp"
+
+/// Which calls run in one kernel.
+namespace aperture::compose {
+
+/// How calls are put together.
+enum class Fusion {
+    none,    ///< a kernel for each call
+    thesis,  ///< as many calls in a row as their accesses allow (Anderson 2014, section 5.7)
+};
+
+/// Calls in a row that run together, for each element of one set of extents.
+struct Kernel {
+    std::vector<const Call*> calls;
+    std::vector<Match> matches;  ///< of the calls
+    Type elements;               ///< an array of these extents, or a scalar
+    std::vector<SymbolId> loads, stores;
+    std::vector<SymbolId> registers;  ///< live in the kernel alone
+    double bytes = 0;                 ///< moved, by arrays in memory
+    double flops = 0;
+};
+
+struct Step;
+struct Repeat {
+    const Loop* loop;
+    std::vector<Step> body;
+};
+struct RepeatWhile {
+    const While* loop;
+    std::vector<Step> body;
+};
+struct Branch {
+    const If* branch;
+    std::vector<Step> body, otherwise;
+};
+struct Step {
+    std::variant<Kernel, Repeat, RepeatWhile, Branch, Break> what;
+};
+
+/// Refers to the program, which must outlive it.
+struct Plan {
+    const Program* program;
+    std::vector<Step> steps;
+};
+
+/// Throws InvalidArgument, with line and column, for programs that are wrong.
+Plan plan(const Program& program, const Registry& registry, Fusion fusion);
+
+/// The kernels, what each loads, stores and keeps in registers, and the bytes that it moves.
+std::string explain(const Plan& plan);
+
+}  // namespace aperture::compose

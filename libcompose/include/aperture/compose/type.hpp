@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <complex>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aperture/core/extents.hpp"
+
+/// Types of what programs compute with.
+namespace aperture::compose {
+
+using core::index_t;
+
+enum class Dtype { f32, f64, c64, c128, i64, boolean };
+
+std::string_view name_of(Dtype dtype);
+std::optional<Dtype> dtype_named(std::string_view name);
+int bytes_of(Dtype dtype);
+bool is_complex(Dtype dtype);
+/// f32 of c64, f64 of c128, else the same.
+Dtype real_of(Dtype dtype);
+
+template <class T>
+constexpr Dtype dtype_of() {
+    if constexpr (std::same_as<T, float>) return Dtype::f32;
+    if constexpr (std::same_as<T, double>) return Dtype::f64;
+    if constexpr (std::same_as<T, std::complex<float>>) return Dtype::c64;
+    if constexpr (std::same_as<T, std::complex<double>>) return Dtype::c128;
+    if constexpr (std::same_as<T, std::int64_t>) return Dtype::i64;
+    return Dtype::boolean;
+}
+
+/// What a symbol is (Anderson 2014, section 5.5, and batches of Fousek et al.).
+enum class Kind {
+    scalar,           ///< a number
+    constant,         ///< an integer that is known when the program is compiled
+    iteration,        ///< an integer that a loop sets
+    array,            ///< of rank 1 to 3
+    batch,            ///< small matrices [problem][row][column] or vectors [problem][row]
+    stencil,          ///< weights of neighbours, known when the program is compiled
+    diagonals,        ///< square sparse matrix by diagonals: [diagonal][row]
+    image_diagonals,  ///< the same for vectors that are images: [diagonal][row][column]
+    compressed_rows,  ///< sparse matrix by rows
+};
+
+std::string_view name_of(Kind kind);
+
+/// A kind, the type of its numbers, and its extents: those of an array, a batch or of diagonals; of
+/// compressed rows, {rows, columns, entries}.
+struct Type {
+    Kind kind = Kind::scalar;
+    Dtype dtype = Dtype::f32;
+    int rank = 0;
+    std::array<index_t, 3> extent{};
+
+    friend bool operator==(const Type&, const Type&) = default;
+    /// Numbers in all.
+    index_t size() const;
+    /// Bytes in all.
+    index_t bytes() const { return size() * bytes_of(dtype); }
+    bool is_scalar() const {
+        return kind == Kind::scalar || kind == Kind::constant || kind == Kind::iteration;
+    }
+};
+
+/// Throws InvalidArgument if such a type has not these extents, or would be too large.
+Type type_of(Kind kind, Dtype dtype, const std::vector<index_t>& extents);
+Type scalar(Dtype dtype);
+Type array(Dtype dtype, const std::vector<index_t>& extents);
+Type batch(Dtype dtype, const std::vector<index_t>& extents);
+
+/// As programs write it: "array f32[480, 640]".
+std::string text_of(const Type& type);
+
+/// What is read beyond an array's border.
+enum class Border { replicate, zero };
+
+struct Offset {
+    int row;
+    int column;
+    friend bool operator==(const Offset&, const Offset&) = default;
+};
+
+/// Weights of neighbours, in the order in which products are added.
+struct Stencil {
+    Border border = Border::replicate;
+    std::vector<Offset> offsets;
+    std::vector<double> weights;
+    friend bool operator==(const Stencil&, const Stencil&) = default;
+};
+
+}  // namespace aperture::compose

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/compose/operation.hpp"
+
+namespace aperture::compose {
+
+/// Arithmetic, comparisons and functions of entries in one place.
+void add_pointwise(Registry& registry);
+/// Stencils, and what depends on the place in an image.
+void add_neighbourhoods(Registry& registry);
+/// Sums, products and extremes of all entries.
+void add_sums(Registry& registry);
+
+}  // namespace aperture::compose

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/compose/plan.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "aperture/core/error.hpp"
+#include "libcompose/check.hpp"
+#include "libcompose/data_flow.hpp"
+
+namespace aperture::compose {
+namespace {
+
+/// Collects calls until one cannot run in the same kernel.
+class KernelBuilder {
+  public:
+    KernelBuilder(const Program& program, Fusion fusion) : program_(program), fusion_(fusion) {}
+
+    /// Whether a call may join. Threads of a kernel see what others wrote only after it.
+    bool accepts(const Call& call, const Match& match) const {
+        if (kernel_.calls.empty()) return true;
+        if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.matches.back())) return false;
+        const Type elements = elements_of(call, match);
+        if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
+            return false;
+        }
+        for (std::size_t i = 0; i < call.operands.size(); ++i) {
+            const SymbolId id = call.operands[i];
+            const bool of_others = match.accesses[i].kind != Access::Kind::point;
+            if (summed_.count(id) > 0 || (of_others && written_.count(id) > 0)) return false;
+        }
+        return std::none_of(call.results.begin(), call.results.end(), [&](SymbolId id) {
+            // A scalar has one value in a kernel, since all threads read it at any time.
+            return read_by_others_.count(id) > 0 ||
+                   (program_[id].type.is_scalar() &&
+                    (loaded_.count(id) > 0 || written_.count(id) > 0));
+        });
+    }
+
+    void add(const Call& call, const Match& match) {
+        const Type elements = elements_of(call, match);
+        if (elements.rank > 0 || kernel_.calls.empty()) kernel_.elements = elements;
+        for (std::size_t i = 0; i < call.operands.size(); ++i) {
+            const SymbolId id = call.operands[i];
+            if (program_[id].source == Source::known) continue;
+            if (written_.count(id) == 0) loaded_.insert(id);
+            if (match.accesses[i].kind != Access::Kind::point) read_by_others_.insert(id);
+        }
+        for (const SymbolId id : call.results) {
+            written_.insert(id);
+            if (match.level == Level::sum) summed_.insert(id);
+        }
+        kernel_.calls.push_back(&call);
+        kernel_.matches.push_back(match);
+    }
+
+    bool empty() const { return kernel_.calls.empty(); }
+
+    /// The kernel after which `live` is read.
+    Kernel finish(const SymbolSet& live) {
+        const auto bytes_of = [&](SymbolId id) { return double(program_[id].type.bytes()); };
+        for (const SymbolId id : loaded_) {
+            kernel_.loads.push_back(id);
+            kernel_.bytes += bytes_of(id);
+        }
+        for (const SymbolId id : written_) {
+            const bool lives = live.count(id) > 0;
+            (lives ? kernel_.stores : kernel_.registers).push_back(id);
+            if (lives) kernel_.bytes += bytes_of(id);
+        }
+        for (std::size_t i = 0; i < kernel_.calls.size(); ++i) {
+            const Type elements = elements_of(*kernel_.calls[i], kernel_.matches[i]);
+            kernel_.flops += kernel_.matches[i].flops * double(elements.size());
+        }
+        Kernel done = std::move(kernel_);
+        *this = KernelBuilder(program_, fusion_);
+        return done;
+    }
+    KernelBuilder(const KernelBuilder&) = default;
+    KernelBuilder& operator=(const KernelBuilder& other) {
+        kernel_ = other.kernel_;
+        loaded_ = other.loaded_;
+        written_ = other.written_;
+        summed_ = other.summed_;
+        read_by_others_ = other.read_by_others_;
+        return *this;
+    }
+
+  private:
+    static bool fuses(const Match& match) {
+        return match.level == Level::element || match.level == Level::sum;
+    }
+    /// The extents over which a call runs, of numbers of any type.
+    Type elements_of(const Call& call, const Match& match) const {
+        Type type = match.level == Level::sum ? program_[call.operands[0]].type : match.results[0];
+        type.dtype = Dtype::boolean;
+        return type;
+    }
+
+    const Program& program_;
+    Fusion fusion_;
+    Kernel kernel_;
+    SymbolSet loaded_, written_, summed_, read_by_others_;
+};
+
+class Planner {
+  public:
+    Planner(const Program& program, const Registry& registry, Fusion fusion)
+        : program_(program),
+          matches_(check(program, registry)),
+          live_(live_symbols(program)),
+          fusion_(fusion) {}
+
+    std::vector<Step> steps(const Block& block) const {
+        std::vector<Step> all;
+        KernelBuilder kernel(program_, fusion_);
+        const Call* last = nullptr;
+        const auto finish = [&] {
+            if (!kernel.empty()) all.push_back({kernel.finish(live_.at(last).after)});
+        };
+        for (const Statement& statement : block) {
+            const auto* const call = std::get_if<Call>(&statement.what);
+            if (call == nullptr) {
+                finish();
+                add(statement, all);
+                continue;
+            }
+            const Match& match = matches_.at(call);
+            if (!kernel.accepts(*call, match)) finish();
+            kernel.add(*call, match);
+            last = call;
+        }
+        finish();
+        return all;
+    }
+
+  private:
+    void add(const Statement& statement, std::vector<Step>& all) const {
+        if (const auto* loop = std::get_if<Loop>(&statement.what)) {
+            all.push_back({Repeat{loop, steps(loop->body)}});
+        } else if (const auto* repeated = std::get_if<While>(&statement.what)) {
+            all.push_back({RepeatWhile{repeated, steps(repeated->body)}});
+        } else if (const auto* branch = std::get_if<If>(&statement.what)) {
+            all.push_back({Branch{branch, steps(branch->body), steps(branch->otherwise)}});
+        } else if (std::holds_alternative<Break>(statement.what)) {
+            all.push_back({Break{}});
+        }
+    }
+
+    const Program& program_;
+    Matches matches_;
+    std::map<const Call*, Live> live_;
+    Fusion fusion_;
+};
+
+class Explanation {
+  public:
+    explicit Explanation(const Program& program) : program_(program) {}
+
+    std::string text(const std::vector<Step>& steps) {
+        for (const Step& step : steps) {
+            std::visit([&](const auto& what) { add(what); }, step.what);
+        }
+        return std::move(all_);
+    }
+
+  private:
+    void line(const std::string& text) { all_ += std::string(4 * depth_, ' ') + text + "\n"; }
+    void inner(const std::string& head, const std::vector<Step>& steps) {
+        line(head);
+        ++depth_;
+        for (const Step& step : steps) {
+            std::visit([&](const auto& what) { add(what); }, step.what);
+        }
+        --depth_;
+    }
+    std::string names(const std::vector<SymbolId>& ids) const {
+        std::string all;
+        for (const SymbolId id : ids) all += " " + program_[id].name;
+        return all;
+    }
+
+    void add(const Kernel& kernel) {
+        std::string extents;
+        for (int i = 0; i < kernel.elements.rank; ++i) {
+            extents += core::text(i > 0 ? " x " : "", kernel.elements.extent[std::size_t(i)]);
+        }
+        std::string calls;
+        for (const Call* call : kernel.calls) calls += " " + call->operation;
+        line(core::text("kernel ", ++kernels_, ", ", extents.empty() ? "scalars" : extents, ":",
+                        calls));
+        ++depth_;
+        if (!kernel.loads.empty()) line("loads" + names(kernel.loads));
+        if (!kernel.stores.empty()) line("stores" + names(kernel.stores));
+        if (!kernel.registers.empty()) line("registers" + names(kernel.registers));
+        const double elements = std::max<double>(1, double(kernel.elements.size()));
+        line(core::text(kernel.bytes / elements, " bytes and ", kernel.flops / elements,
+                        " operations an element"));
+        --depth_;
+    }
+    void add(const Repeat& repeat) {
+        inner(core::text("for ", program_[repeat.loop->variable].name, " in ",
+                         program_[repeat.loop->count].value),
+              repeat.body);
+    }
+    void add(const RepeatWhile& repeat) {
+        inner("while " + program_[repeat.loop->condition].name, repeat.body);
+    }
+    void add(const Branch& branch) {
+        inner("if " + program_[branch.branch->condition].name, branch.body);
+        if (!branch.otherwise.empty()) inner("else", branch.otherwise);
+    }
+    void add(const Break&) { line("break"); }
+
+    const Program& program_;
+    std::string all_;
+    std::size_t depth_ = 0;
+    int kernels_ = 0;
+};
+
+}  // namespace
+
+Plan plan(const Program& program, const Registry& registry, Fusion fusion) {
+    return {&program, Planner(program, registry, fusion).steps(program.statements)};
+}
+
+std::string explain(const Plan& plan) { return Explanation(*plan.program).text(plan.steps); }
+
+}  // namespace aperture::compose

@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/compose/interpreter.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::compose {
+namespace {
+
+template <class T>
+std::vector<T> random_numbers(index_t count, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<T> uniform(-1, 1);
+    std::vector<T> all(static_cast<std::size_t>(count));
+    for (T& number : all) number = uniform(generator);
+    return all;
+}
+
+/// Runs a program that returns one value of type T, `size` numbers.
+template <class T>
+std::vector<T> run(const std::string& text, const Arguments& arguments, const Type& type,
+                   Fusion fusion = Fusion::thesis, int threads = 2) {
+    const Program program = parse(text);
+    const Registry registry;
+    const Plan planned = plan(program, registry, fusion);
+    core::Cpu cpu(threads);
+    std::vector<T> values(static_cast<std::size_t>(type.size()));
+    const std::vector<Argument> results{{values.data(), type}};
+    Interpreter(planned, registry).run(cpu, arguments, results);
+    return values;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+TEST(ComposeInterpreter, ComputesEveryPointwiseOperation) {
+    constexpr index_t count = 1000;
+    const auto a = random_numbers<double>(count, 1), b = random_numbers<double>(count, 2);
+    const std::vector<std::pair<std::string, double (*)(double, double)>> operations{
+        {"y = add(a, b);", [](double x, double y) { return x + y; }},
+        {"y = subtract(a, b);", [](double x, double y) { return x - y; }},
+        {"y = multiply(a, b);", [](double x, double y) { return x * y; }},
+        {"y = divide(a, b);", [](double x, double y) { return x / y; }},
+        {"y = negate(a);", [](double x, double) { return -x; }},
+        {"y = min(a, b);", [](double x, double y) { return std::min(x, y); }},
+        {"y = max(a, b);", [](double x, double y) { return std::max(x, y); }},
+        {"y = abs(a);", [](double x, double) { return std::abs(x); }},
+        {"y = abs(a); y = sqrt(y);", [](double x, double) { return std::sqrt(std::abs(x)); }},
+        {"y = multiply_add(a, b, a);", [](double x, double y) { return std::fma(x, y, x); }},
+        {"y = add(a, half);", [](double x, double) { return x + 0.5; }},
+        {"c = less(a, b); y = select(c, half, a);",
+         [](double x, double y) { return x < y ? 0.5 : x; }},
+        {"c = less_equal(b, a); y = select(c, b, a);",
+         [](double x, double y) { return y <= x ? y : x; }},
+        {"c = less(a, b); d = less(a, half); c = and(c, d); y = select(c, b, a);",
+         [](double x, double y) { return x < y && x < 0.5 ? y : x; }},
+        {"c = less(a, b); d = less(half, a); c = or(c, d); d = not(c); y = select(d, b, a);",
+         [](double x, double y) { return x < y || 0.5 < x ? x : y; }},
+        {"c = equal(a, a); y = select(c, b, a);", [](double, double y) { return y; }},
+        {"c = not_equal(a, a); y = select(c, b, a);", [](double x, double) { return x; }},
+    };
+    for (const auto& [statements, expected] : operations) {
+        const auto values = run<double>(
+            "program p { input a: array f64[1000]; input b: array f64[1000]; number half: f64 = 0.5;"
+            "local y: array f64[1000]; local c: array bool[1000]; local d: array bool[1000];" +
+                statements + "return y; }",
+            {{"a", argument(a.data(), {count})}, {"b", argument(b.data(), {count})}},
+            array(Dtype::f64, {count}));
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            ASSERT_EQ(values[i], expected(a[i], b[i])) << statements;
+        }
+    }
+}
+
+TEST(ComposeInterpreter, MultipliesComplexNumbers) {
+    using C = std::complex<float>;
+    const std::vector<C> a{{1, 2}, {-3, 0.5}}, b{{4, -1}, {0, 1}};
+    const auto values = run<C>("program p { input a: array c64[2]; input b: array c64[2];"
+                               "local y: array c64[2]; y = multiply(a, b); return y; }",
+                               {{"a", argument(a.data(), {2})}, {"b", argument(b.data(), {2})}},
+                               array(Dtype::c64, {2}));
+    EXPECT_EQ(values, (std::vector<C>{{6, 7}, {-0.5, -3}}));
+}
+
+TEST(ComposeInterpreter, StencilsHaveTheirBorders) {
+    // Rows longer than a piece, and offsets that reach beyond both ends of an image of few rows.
+    constexpr index_t rows = 3, columns = 600;
+    const auto x = random_numbers<float>(rows * columns, 3);
+    struct Tap {
+        int row, column;
+        float weight;
+    };
+    const std::vector<Tap> taps{{-2, 0, 0.5f}, {0, -3, 0.25f}, {1, 300, 2}, {0, 0, -1}, {2, -1, 3}};
+    for (const bool zero : {false, true}) {
+        const auto values =
+            run<float>(std::string("program p { input x: array f32[3, 600]; stencil S: f32 ") +
+                           (zero ? "zero" : "replicate") +
+                           "{(-2, 0): 0.5, (0, -3): 0.25, (1, 300): 2, (0, 0): -1, (2, -1): 3};"
+                           "local y: array f32[3, 600]; y = stencil_product(S, x); return y; }",
+                       {{"x", argument(x.data(), {rows, columns})}},
+                       array(Dtype::f32, {rows, columns}));
+        for (index_t row = 0; row < rows; ++row) {
+            for (index_t column = 0; column < columns; ++column) {
+                float sum = 0;
+                for (std::size_t k = 0; k < taps.size(); ++k) {
+                    const index_t r = row + taps[k].row, c = column + taps[k].column;
+                    const index_t inside_r = std::clamp<index_t>(r, 0, rows - 1);
+                    const index_t inside_c = std::clamp<index_t>(c, 0, columns - 1);
+                    const bool beyond = zero && (r != inside_r || c != inside_c);
+                    const float value = beyond ? 0 : x[std::size_t(inside_r * columns + inside_c)];
+                    sum = k == 0 ? taps[k].weight * value : std::fma(taps[k].weight, value, sum);
+                }
+                ASSERT_EQ(values[std::size_t(row * columns + column)], sum)
+                    << row << ", " << column << ", zero " << zero;
+            }
+        }
+    }
+}
+
+TEST(ComposeInterpreter, RedAndBlackShareAnImage) {
+    const auto x = random_numbers<float>(15, 4);
+    const auto values = run<float>(
+        "program p { input x: array f32[3, 5]; local r: array f32[3, 5]; local b: array f32[3, 5];"
+        "r = red(x); b = black(x); b = negate(b); r = add(r, b); return r; }",
+        {{"x", argument(x.data(), {3, 5})}}, array(Dtype::f32, {3, 5}));
+    for (std::size_t i = 0; i < 15; ++i) {
+        EXPECT_EQ(values[i], (i / 5 + i % 5) % 2 == 0 ? x[i] : -x[i]);
+    }
+}
+
+class ComposeSums : public testing::TestWithParam<std::vector<index_t>> {};
+
+TEST_P(ComposeSums, AreAccurateAndTheSameForAllThreads) {
+    const Type type = array(Dtype::f32, GetParam());
+    const auto x = random_numbers<float>(type.size(), 5), y = random_numbers<float>(type.size(), 6);
+    double exact = 0, largest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        exact += double(x[i]) * y[i];
+        largest += std::abs(double(x[i]) * y[i]);
+    }
+    const std::string of = text_of(type);
+    const std::string text = "program p { input x: " + of + "; input y: " + of +
+                             "; local q: scalar f32; q = dot(x, y); return q; }";
+    const Arguments arguments{{"x", argument(x.data(), GetParam())},
+                              {"y", argument(y.data(), GetParam())}};
+    const auto one = run<float>(text, arguments, scalar(Dtype::f32), Fusion::thesis, 1);
+    EXPECT_NEAR(one[0], exact, 1e-6 * largest);
+    for (const int threads : {2, 3}) {
+        EXPECT_TRUE(same_bits(
+            one, run<float>(text, arguments, scalar(Dtype::f32), Fusion::thesis, threads)));
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Extents, ComposeSums,
+                         testing::Values(std::vector<index_t>{0}, std::vector<index_t>{1},
+                                         std::vector<index_t>{10001},
+                                         std::vector<index_t>{300000}, std::vector<index_t>{70, 300},
+                                         std::vector<index_t>{1, 7}, std::vector<index_t>{0, 5},
+                                         std::vector<index_t>{5, 33, 31}));
+
+TEST(ComposeInterpreter, LoopsCountAndBreak) {
+    // Newton's iteration for a root of 2, until steps are small.
+    const std::string text = R"(program root {
+        number two: f64 = 2; number half: f64 = 0.5; number eps: f64 = 1e-12;
+        constant most = 100; local i: iteration i64; local taken: scalar i64;
+        local x: scalar f64; local q: scalar f64; local next: scalar f64; local step: scalar f64;
+        local done: scalar bool;
+        x = copy(two);
+        taken = copy(most);
+        for i in most {
+            q = divide(two, x);
+            q = add(x, q);
+            next = multiply(half, q);
+            step = subtract(x, next);
+            x = copy(next);
+            taken = copy(i);
+            done = less(step, eps);
+            if done { break; }
+        }
+        return x, taken;
+    })";
+    const Program program = parse(text);
+    const Registry registry;
+    const Plan planned = plan(program, registry, Fusion::thesis);
+    core::Cpu cpu(1);
+    double x = 0;
+    std::int64_t taken = 0;
+    const std::vector<Argument> results{argument(&x, {}), argument(&taken, {})};
+    Interpreter(planned, registry).run(cpu, {}, results);
+    EXPECT_NEAR(x, std::sqrt(2.0), 1e-15);
+    EXPECT_EQ(taken, 5);
+}
+
+std::string halving(int limit) {
+    return "program p { inout x: scalar f64; number half: f64 = 0.5; number one: f64 = 1;"
+           "local c: scalar bool; c = less(one, x); while c limit " + std::to_string(limit) +
+           "{ x = multiply(x, half); c = less(one, x); } return x; }";
+}
+
+TEST(ComposeInterpreter, WhileEndsByItsConditionOrItsLimit) {
+    double x = 1000;
+    EXPECT_EQ(run<double>(halving(100), {{"x", argument(&x, {})}}, scalar(Dtype::f64))[0],
+              1000.0 / 1024);
+    x = 1000;
+    EXPECT_THROW(run<double>(halving(9), {{"x", argument(&x, {})}}, scalar(Dtype::f64)),
+                 core::InvalidArgument);
+}
+
+TEST(ComposeInterpreter, RefusesMissingAndWrongArguments) {
+    const std::string text = "program p { input x: array f32[4]; return x; }";
+    std::vector<float> x(5);
+    EXPECT_THROW(run<float>(text, {}, array(Dtype::f32, {4})), core::InvalidArgument);
+    EXPECT_THROW(run<float>(text, {{"x", argument(x.data(), {5})}}, array(Dtype::f32, {4})),
+                 core::InvalidArgument);
+    EXPECT_THROW(run<float>(text, {{"x", argument(x.data(), {4})}}, array(Dtype::f32, {5})),
+                 core::InvalidArgument);
+}
+
+/// Programs of random calls on images of two extents, with sums, loops and breaks.
+class RandomProgram {
+  public:
+    explicit RandomProgram(unsigned seed) : generator_(seed) {}
+
+    std::string text() {
+        std::string all =
+            "program p {\n"
+            "input a: array f32[9, 40]; inout y: array f32[9, 40]; input v: array f32[300];\n"
+            "inout w: array f32[300]; input s: scalar f32; constant n = 3; number k: f32 = 0.3;\n"
+            "stencil S: f32 zero {(0, 1): 0.3, (-1, 0): 0.2, (1, -2): 0.1};\n"
+            "stencil R: f32 replicate {(0, 0): 0.4, (2, 3): 0.1};\n"
+            "local i: iteration i64; local q: scalar f32; local r: scalar f32;\n"
+            "local c: scalar bool; local m: array bool[9, 40]; local t: array f32[9, 40];\n"
+            "local u: array f32[9, 40]; local z: array f32[300];\n"
+            "t = copy(a); u = add(a, k); z = copy(v); q = copy(s); r = sum(v);\n";
+        for (int block = 0; block < 3; ++block) all += calls(4) + loop();
+        return all + "r = dot(t, y);\nreturn y, w, t, q, r;\n}\n";
+    }
+
+  private:
+    std::string one_of(const std::vector<std::string>& words) {
+        return words[std::uniform_int_distribution<std::size_t>(0, words.size() - 1)(generator_)];
+    }
+    std::string loop() {
+        const std::string leave = one_of({"", "c = less(q, k); if c { break; }\n",
+                                          "c = less(k, q); if c { " + call() + "} else { " + call() + "}\n"});
+        return "for i in n {\n" + calls(6) + leave + calls(2) + "}\n";
+    }
+    std::string calls(int count) {
+        std::string all;
+        for (int i = 0; i < count; ++i) all += call();
+        return all;
+    }
+    std::string call() {
+        const std::vector<std::string> images{"a", "y", "t", "u"}, vectors{"v", "w", "z"},
+            scalars{"s", "q", "r", "k"}, binary{"add", "subtract", "multiply", "min", "max"};
+        const std::string to = one_of({"y", "t", "u"}), vector_to = one_of({"w", "z"});
+        const std::string x = one_of(images), other = to == "t" ? "u" : "t";
+        const std::string damped = "\n" + to + " = multiply(" + to + ", k);\n";
+        switch (std::uniform_int_distribution<int>(0, 9)(generator_)) {
+            case 0:
+            case 1:
+                return to + " = " + one_of(binary) + "(" + x + ", " + one_of(images) + ");" + damped;
+            case 2:
+                return to + " = " + one_of(binary) + "(" + one_of(scalars) + ", " + x + ");" + damped;
+            case 3:
+            case 4:
+                return to + " = stencil_product(" + one_of({"S", "R"}) + ", " + other + ");\n";
+            case 5:
+                return one_of({"q", "r"}) + " = dot(" + x + ", " + one_of(images) + ");\n";
+            case 6:
+                return vector_to + " = " + one_of(binary) + "(" + one_of(vectors) + ", " +
+                       one_of(scalars) + ");\n" + vector_to + " = multiply(" + vector_to + ", k);\n";
+            case 7:
+                return one_of({"q", "r"}) + " = " + one_of({"min", "max"}) + "(" + one_of(scalars) + ", " +
+                       one_of(scalars) + ");\n";
+            case 8:
+                return to + " = " + one_of({"red", "black", "negate", "copy"}) + "(" + x + ");\n";
+            default:
+                return "m = less(" + x + ", " + one_of(images) + ");\n" + to + " = select(m, " + x +
+                       ", " + one_of(images) + ");\n";
+        }
+    }
+
+    std::mt19937 generator_;
+};
+
+TEST(ComposeInterpreter, FusionDoesNotChangeBits) {
+    const Registry registry;
+    int fewer = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        const std::string text = RandomProgram(seed).text();
+        const Program program = parse(text);
+        std::vector<std::vector<float>> results;
+        std::vector<std::string> explained;
+        for (const Fusion fusion : {Fusion::none, Fusion::thesis}) {
+            const Plan planned = plan(program, registry, fusion);
+            auto a = random_numbers<float>(360, seed), y = random_numbers<float>(360, seed + 1000);
+            auto v = random_numbers<float>(300, seed + 2000), w = v;
+            float s = 0.7f;
+            std::vector<float> values(360 + 300 + 360 + 2);
+            float* const to = values.data();
+            const std::vector<Argument> returned{
+                argument(to, {9, 40}), argument(to + 360, {300}), argument(to + 660, {9, 40}),
+                argument(to + 1020, {}), argument(to + 1021, {})};
+            core::Cpu cpu(1);
+            Interpreter(planned, registry)
+                .run(cpu,
+                     {{"a", argument(a.data(), {9, 40})},
+                      {"y", argument(y.data(), {9, 40})},
+                      {"v", argument(v.data(), {300})},
+                      {"w", argument(w.data(), {300})},
+                      {"s", argument(&s, {})}},
+                     returned);
+            results.push_back(values);
+            explained.push_back(explain(planned));
+        }
+        ASSERT_TRUE(same_bits(results[0], results[1])) << "seed " << seed << "\n" << text << explained[1];
+        fewer += explained[1].size() < explained[0].size() ? 1 : 0;
+    }
+    EXPECT_EQ(fewer, 200);
+}
+
+}  // namespace
+}  // namespace aperture::compose

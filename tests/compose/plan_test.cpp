@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "aperture/compose/plan.hpp"
+#include "libcompose/data_flow.hpp"
+
+namespace aperture::compose {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+/// Jacobi's method, as in section 5.10 of Anderson 2014.
+const char* const jacobi = R"(program jacobi {
+    input D: scalar f32;
+    stencil R: f32 replicate {(0, -1): 0.1, (-1, 0): 0.3, (1, 0): 0.3, (0, 1): 0.1};
+    input b: array f32[128, 128];
+    inout x: array f32[128, 128];
+    constant num_iter = 10;
+    local i: iteration i64;
+    local f5: array f32[128, 128];
+    local f6: array f32[128, 128];
+    local f7: array f32[128, 128];
+    local r: array f32[128, 128];
+    for i in num_iter {
+        f5 = stencil_product(R, x);
+        f6 = subtract(b, f5);
+        r = copy(f6);
+        f7 = multiply(D, r);
+        x = copy(f7);
+    }
+    return x;
+}
+)";
+
+std::vector<std::string> names(const Program& program, const auto& ids) {
+    std::vector<std::string> all;
+    for (const SymbolId id : ids) all.push_back(program[id].name);
+    return all;
+}
+
+std::vector<std::string> operations(const Kernel& kernel) {
+    std::vector<std::string> all;
+    for (const Call* call : kernel.calls) all.push_back(call->operation);
+    return all;
+}
+
+const Block& body(const Program& program) {
+    return std::get<Loop>(program.statements.front().what).body;
+}
+
+TEST(ComposeDataFlow, OfJacobiIsThatOfTheThesis) {
+    // Table 5.2: live symbols before and after each operation of the loop.
+    const Program program = parse(jacobi);
+    const auto live = live_symbols(program);
+    const std::vector<std::vector<std::string>> between{
+        {"D", "R", "b", "x"},  {"D", "R", "b", "f5"}, {"D", "R", "b", "f6"},
+        {"D", "R", "b", "r"},  {"D", "R", "b", "f7"}, {"D", "R", "b", "x"}};
+    std::size_t i = 0;
+    for (const Statement& statement : body(program)) {
+        const Live& of_call = live.at(&std::get<Call>(statement.what));
+        EXPECT_THAT(names(program, of_call.before), testing::UnorderedElementsAreArray(between[i]));
+        EXPECT_THAT(names(program, of_call.after),
+                    testing::UnorderedElementsAreArray(between[i + 1]));
+        ++i;
+    }
+    EXPECT_EQ(i, 5u);
+}
+
+TEST(ComposePlan, OfJacobiHasTheTwoKernelsOfTheThesis) {
+    // Figure 5.6.
+    const Program program = parse(jacobi);
+    const Plan fused = plan(program, Registry(), Fusion::thesis);
+    ASSERT_EQ(fused.steps.size(), 1u);
+    const auto& steps = std::get<Repeat>(fused.steps[0].what).body;
+    ASSERT_EQ(steps.size(), 2u);
+    const auto& first = std::get<Kernel>(steps[0].what);
+    EXPECT_THAT(operations(first), ElementsAre("stencil_product", "subtract", "copy", "multiply"));
+    EXPECT_THAT(names(program, first.loads), UnorderedElementsAre("D", "b", "x"));
+    EXPECT_THAT(names(program, first.stores), ElementsAre("f7"));
+    EXPECT_THAT(names(program, first.registers), UnorderedElementsAre("f5", "f6", "r"));
+    EXPECT_EQ(first.bytes, 128 * 128 * 12 + 4);
+    const auto& second = std::get<Kernel>(steps[1].what);
+    EXPECT_THAT(operations(second), ElementsAre("copy"));
+    EXPECT_EQ(second.bytes, 128 * 128 * 8);
+}
+
+TEST(ComposePlan, WithoutFusionHasAKernelForEachCall) {
+    const Program program = parse(jacobi);
+    const Plan alone = plan(program, Registry(), Fusion::none);
+    EXPECT_EQ(std::get<Repeat>(alone.steps[0].what).body.size(), 5u);
+}
+
+/// Kernels of a program with these statements, by their operations.
+std::vector<std::vector<std::string>> kernels(const std::string& statements) {
+    const Program program = parse(
+        "program p { input a: array f32[8, 9]; input b: array f32[8, 9]; input v: array f32[72];"
+        "stencil S: f32 zero {(0, 1): 1}; input s: scalar f32; local q: scalar f32;"
+        "local r: scalar f32; inout y: array f32[8, 9]; local t: array f32[8, 9];"
+        "local u: array f32[8, 9]; local w: array f32[72];" +
+        statements + "return y; }");
+    std::vector<std::vector<std::string>> all;
+    for (const Step& step : plan(program, Registry(), Fusion::thesis).steps) {
+        all.push_back(operations(std::get<Kernel>(step.what)));
+    }
+    return all;
+}
+
+using Kernels = std::vector<std::vector<std::string>>;
+
+TEST(ComposePlan, NeighboursAreReadInTheNextKernel) {
+    EXPECT_EQ(kernels("t = add(a, b); y = stencil_product(S, t);"),
+              (Kernels{{"add"}, {"stencil_product"}}));
+    EXPECT_EQ(kernels("t = stencil_product(S, y); u = add(a, t); y = add(a, u);"),
+              (Kernels{{"stencil_product", "add"}, {"add"}}));
+    EXPECT_EQ(kernels("t = stencil_product(S, a); u = stencil_product(S, b); y = add(t, u);"),
+              (Kernels{{"stencil_product", "stencil_product", "add"}}));
+}
+
+TEST(ComposePlan, OtherExtentsAreAnotherKernel) {
+    EXPECT_EQ(kernels("t = add(a, b); w = add(v, v); y = add(t, b);"),
+              (Kernels{{"add"}, {"add"}, {"add"}}));
+}
+
+TEST(ComposePlan, SumsAreReadInTheNextKernel) {
+    EXPECT_EQ(kernels("t = add(a, b); q = sum(t); r = multiply(q, s); y = multiply(r, a);"),
+              (Kernels{{"add", "sum"}, {"multiply", "multiply"}}));
+    EXPECT_EQ(kernels("q = sum(a); r = dot(a, b); y = add(a, b);"), (Kernels{{"sum", "dot", "add"}}));
+}
+
+TEST(ComposePlan, ScalarsThatAreReadAreOverwrittenInTheNextKernel) {
+    EXPECT_EQ(kernels("q = copy(s); y = multiply(q, a);"), (Kernels{{"copy", "multiply"}}));
+    EXPECT_EQ(kernels("q = sum(a); y = multiply(s, b); t = multiply(q, a); q = copy(s);"),
+              (Kernels{{"sum", "multiply"}, {"multiply"}, {"copy"}}));
+    EXPECT_EQ(kernels("q = copy(s); y = multiply(q, a); q = add(s, s); t = multiply(q, a);"),
+              (Kernels{{"copy", "multiply"}, {"add", "multiply"}}));
+}
+
+TEST(ComposePlan, IsExplained) {
+    const Program program = parse(jacobi);
+    const std::string text = explain(plan(program, Registry(), Fusion::thesis));
+    EXPECT_EQ(text, R"(for i in 10
+    kernel 1, 128 x 128: stencil_product subtract copy multiply
+        loads D b x
+        stores f7
+        registers f5 f6 r
+        12.0002 bytes and 10 operations an element
+    kernel 2, 128 x 128: copy
+        loads f7
+        stores x
+        8 bytes and 0 operations an element
+)");
+}
+
+}  // namespace
+}  // namespace aperture::compose
