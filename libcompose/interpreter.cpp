@@ -28,8 +28,8 @@ struct Rows {
         if (elements.rank == 0) return;
         const auto rank = static_cast<std::size_t>(elements.rank);
         all = elements.size();
-        columns = rank == 1 ? std::min(vector_row, std::max<index_t>(all, 1))
-                            : elements.extent[rank - 1];
+        columns =
+            rank == 1 ? std::min(vector_row, std::max<index_t>(all, 1)) : elements.extent[rank - 1];
         rows_of_plane = rank == 3 ? elements.extent[1] : rank == 2 ? elements.extent[0] : 0;
         is_vector = rank == 1;
         count = columns == 0 ? 0 : (all + columns - 1) / columns;
@@ -66,7 +66,9 @@ T sum_of_strips(const std::vector<double>& strips) {
 class Scratch {
   public:
     explicit Scratch(std::size_t symbols) : numbers_(symbols * bytes_of_piece) {}
-    void* of(SymbolId id) { return numbers_.data() + static_cast<std::size_t>(id) * bytes_of_piece; }
+    void* of(SymbolId id) {
+        return numbers_.data() + static_cast<std::size_t>(id) * bytes_of_piece;
+    }
 
   private:
     static constexpr std::size_t bytes_of_piece = piece_length * largest_number;
@@ -172,7 +174,9 @@ class KernelRun {
         for (std::size_t i = 0; i < kernel.calls.size(); ++i) {
             const Call& call = *kernel.calls[i];
             const bool sums = kernel.matches[i].level == Level::sum;
-            calls_.push_back({&registry.find(call.operation), {program, call}, sums,
+            calls_.push_back({&registry.find(call.operation),
+                              {program, call},
+                              sums,
                               !sums && kernel.matches[i].results[0].is_scalar()});
         }
         in_register_.resize(program.symbols.size());
@@ -328,8 +332,7 @@ void Interpreter::run(core::Cpu& cpu, const Arguments& arguments,
                       std::span<const Argument> results) {
     State& state = *state_;
     state.bind(arguments);
-    const auto& returned =
-        std::get<Return>(state.program.statements.back().what).values;
+    const auto& returned = std::get<Return>(state.program.statements.back().what).values;
     core::expects(results.size() == returned.size(), "the program returns ", returned.size(),
                   " values, not ", results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -47,7 +47,9 @@ class Lexer {
 
   private:
     static bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-    static bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+    static bool is_word(char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    }
     static bool in_number(char c, char before) {
         return is_digit(c) || c == '.' || c == 'e' || c == 'E' ||
                ((c == '+' || c == '-') && (before == 'e' || before == 'E'));
@@ -175,9 +177,8 @@ class Parser {
             symbol.type = {Kind::stencil, dtype(), 0, {}};
             symbol.stencil = stencil();
         } else {
-            const auto word =
-                std::find_if(source_words.begin(), source_words.end(),
-                             [&](std::string_view one) { return at_word(one); });
+            const auto word = std::find_if(source_words.begin(), source_words.end(),
+                                           [&](std::string_view one) { return at_word(one); });
             if (word == source_words.end()) return false;
             take();
             symbol.source = static_cast<Source>(word - source_words.begin());
@@ -222,7 +223,8 @@ class Parser {
     void type_and_offsets(Symbol& symbol) {
         const Location where = token_.where;
         const std::optional<Kind> kind = kind_named(token_.text);
-        if (!kind) fail("scalar, iteration, array, batch, diagonals, image_diagonals or compressed_rows");
+        if (!kind)
+            fail("scalar, iteration, array, batch, diagonals, image_diagonals or compressed_rows");
         take();
         const Dtype its_dtype = dtype();
         std::vector<index_t> extents;

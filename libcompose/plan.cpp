@@ -20,7 +20,8 @@ class KernelBuilder {
     /// Whether a call may join. Threads of a kernel see what others wrote only after it.
     bool accepts(const Call& call, const Match& match) const {
         if (kernel_.calls.empty()) return true;
-        if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.matches.back())) return false;
+        if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.matches.back()))
+            return false;
         const Type elements = elements_of(call, match);
         if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
             return false;

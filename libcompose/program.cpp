@@ -134,7 +134,9 @@ class Printer {
 
 bool is_identifier(std::string_view name) {
     constexpr std::size_t longest = 64;
-    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
+    const auto is_letter = [](char c) {
+        return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+    };
     const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
     return !name.empty() && name.size() <= longest && is_letter(name.front()) &&
            std::all_of(name.begin(), name.end(),

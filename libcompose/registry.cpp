@@ -40,8 +40,8 @@ Registry::Registry() {
 
 void Registry::add(const std::string& name, std::shared_ptr<const Operation> operation) {
     core::expects(is_identifier(name), "'", name, "' cannot be the name of an operation");
-    core::expects(operations_.emplace(name, std::move(operation)).second,
-                  "there is an operation ", name, " already");
+    core::expects(operations_.emplace(name, std::move(operation)).second, "there is an operation ",
+                  name, " already");
 }
 
 const Operation& Registry::find(std::string_view name) const {

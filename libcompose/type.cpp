@@ -16,8 +16,10 @@ struct DtypeTraits {
     Dtype real;
 };
 constexpr std::array dtypes{
-    DtypeTraits{Dtype::f32, "f32", 4, Dtype::f32},  DtypeTraits{Dtype::f64, "f64", 8, Dtype::f64},
-    DtypeTraits{Dtype::c64, "c64", 8, Dtype::f32},  DtypeTraits{Dtype::c128, "c128", 16, Dtype::f64},
+    DtypeTraits{Dtype::f32, "f32", 4, Dtype::f32},
+    DtypeTraits{Dtype::f64, "f64", 8, Dtype::f64},
+    DtypeTraits{Dtype::c64, "c64", 8, Dtype::f32},
+    DtypeTraits{Dtype::c128, "c128", 16, Dtype::f64},
     DtypeTraits{Dtype::i64, "i64", 8, Dtype::i64},
     DtypeTraits{Dtype::boolean, "bool", 1, Dtype::boolean},
 };

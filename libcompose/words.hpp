@@ -13,7 +13,7 @@ inline constexpr std::array<std::string_view, 3> source_words{"input", "inout", 
 /// Of Border::replicate, zero.
 inline constexpr std::array<std::string_view, 2> border_words{"replicate", "zero"};
 inline constexpr std::array<std::string_view, 15> reserved_words{
-    "program", "input", "inout", "local",  "constant", "number", "stencil", "for",
-    "in",      "while", "limit", "if",     "else",     "break",   "return"};
+    "program", "input", "inout", "local", "constant", "number", "stencil", "for",
+    "in",      "while", "limit", "if",    "else",     "break",  "return"};
 
 }  // namespace aperture::compose

@@ -9,12 +9,12 @@
 /// the same bits however operations are put together.
 namespace aperture::compose::bodies {
 
-#define APERTURE_BODY(name, parameters, expression)      \
-    struct name {                                        \
-        template <class T>                               \
-        APERTURE_HD static auto of parameters {          \
-            return expression;                           \
-        }                                                \
+#define APERTURE_BODY(name, parameters, expression) \
+    struct name {                                   \
+        template <class T>                          \
+        APERTURE_HD static auto of parameters {     \
+            return expression;                      \
+        }                                           \
     };
 APERTURE_BODY(Add, (T a, T b), a + b)
 APERTURE_BODY(Subtract, (T a, T b), a - b)

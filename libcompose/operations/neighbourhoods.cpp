@@ -15,7 +15,8 @@ void expects_image(const CallSite& site, std::size_t i) {
     const Type& type = site.type(i);
     expects(type.kind == Kind::array && type.rank == 2 &&
                 (type.dtype == Dtype::f32 || type.dtype == Dtype::f64),
-            site.call.operation, " of a ", text_of(type), "; expected an array of rank 2, f32 or f64");
+            site.call.operation, " of a ", text_of(type),
+            "; expected an array of rank 2, f32 or f64");
 }
 
 /// stencil_product(S, x): at each place, weights times neighbours, added in the order of the
@@ -51,8 +52,8 @@ class StencilProduct : public Operation {
 
   private:
     template <class T>
-    static void add_products(const Stencil& stencil, const RowPiece& piece,
-                             const RowOperand& image, void* result) {
+    static void add_products(const Stencil& stencil, const RowPiece& piece, const RowOperand& image,
+                             void* result) {
         const index_t rows = image.type.extent[0], columns = image.type.extent[1];
         auto* const to = static_cast<T*>(result);
         for (std::size_t k = 0; k < stencil.offsets.size(); ++k) {
@@ -73,8 +74,11 @@ class StencilProduct : public Operation {
                     add(i, zero ? T(0) : from[column]);
                 }
             };
-            const int begin = beyond ? piece.count : static_cast<int>(std::clamp<index_t>(-first, 0, piece.count));
-            const int end = static_cast<int>(std::clamp<index_t>(columns - first, begin, piece.count));
+            const int begin = beyond
+                                  ? piece.count
+                                  : static_cast<int>(std::clamp<index_t>(-first, 0, piece.count));
+            const int end =
+                static_cast<int>(std::clamp<index_t>(columns - first, begin, piece.count));
             at_border(0, begin);
             if (k == 0) {
                 for (int i = begin; i < end; ++i) to[i] = weight * from[first + i];

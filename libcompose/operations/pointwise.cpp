@@ -54,7 +54,11 @@ using RowLoops = std::array<RowLoop, 6>;
 
 template <class Body, int arity>
 constexpr RowLoops of_reals() {
-    return {over_row<Body, float, arity>, over_row<Body, double, arity>, nullptr, nullptr, nullptr,
+    return {over_row<Body, float, arity>,
+            over_row<Body, double, arity>,
+            nullptr,
+            nullptr,
+            nullptr,
             nullptr};
 }
 template <class Body, int arity>
@@ -89,8 +93,8 @@ class Pointwise : public Operation {
         Type of = site.type(first_);
         for (std::size_t i = 0; i < operands_; ++i) {
             const Type& type = site.type(i);
-            expects(type.is_scalar() || type.kind == Kind::array, site.call.operation,
-                    " of a ", name_of(type.kind));
+            expects(type.is_scalar() || type.kind == Kind::array, site.call.operation, " of a ",
+                    name_of(type.kind));
             if (i >= first_) {
                 expects(type.dtype == of.dtype, site.call.operation, " of ", text_of(of), " and ",
                         text_of(type), ": their numbers have different types");
@@ -135,11 +139,11 @@ class Pointwise : public Operation {
 class SelectOperation : public Pointwise {
   public:
     SelectOperation()
-        : Pointwise(3,
-                    {select_in_row<float>, select_in_row<double>, select_in_row<Complex<float>>,
-                     select_in_row<Complex<double>>, select_in_row<std::int64_t>,
-                     select_in_row<bool>},
-                    std::nullopt, 0) {
+        : Pointwise(
+              3,
+              {select_in_row<float>, select_in_row<double>, select_in_row<Complex<float>>,
+               select_in_row<Complex<double>>, select_in_row<std::int64_t>, select_in_row<bool>},
+              std::nullopt, 0) {
         first_ = 1;
     }
 };

@@ -18,13 +18,15 @@ class Sum : public Operation {
                 operands_ == 1 ? " operand" : " operands");
         for (std::size_t i = 0; i < operands_; ++i) {
             const Type& type = site.type(i);
-            expects(type.kind == Kind::array &&
-                        (type.dtype == Dtype::f32 || type.dtype == Dtype::f64),
-                    site.call.operation, " of a ", text_of(type), "; expected an array of f32 or f64");
+            expects(
+                type.kind == Kind::array && (type.dtype == Dtype::f32 || type.dtype == Dtype::f64),
+                site.call.operation, " of a ", text_of(type), "; expected an array of f32 or f64");
             expects(type == site.type(0), site.call.operation, " of ", text_of(site.type(0)),
                     " and ", text_of(type));
         }
-        return {Level::sum, {scalar(site.type(0).dtype)}, std::vector<Access>(operands_),
+        return {Level::sum,
+                {scalar(site.type(0).dtype)},
+                std::vector<Access>(operands_),
                 double(operands_)};
     }
     void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,

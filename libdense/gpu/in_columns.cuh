@@ -43,16 +43,18 @@ constexpr int solve_blocks(int entries) {
 
 /// Solves A X = B of general matrices for up to `sides` right-hand sides.
 template <class T, int order, int sides, int lanes, GeneralElimination elimination>
-__global__ void __launch_bounds__(
-    rows_threads, (solve_blocks<T>(((order + sides + lanes - 1) / lanes + 1) * order)))
-    solve_in_columns(LuArguments<T> p) {
+__global__ void __launch_bounds__(rows_threads,
+                                  (solve_blocks<T>(((order + sides + lanes - 1) / lanes + 1) *
+                                                   order))) solve_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + sides + lanes - 1) / lanes;
     constexpr bool exchange = elimination == GeneralElimination::pivoted_lu;
     const RowsPosition<lanes> at(p.a.extent[0]);
     T* const shared = warp_area(core::shared<T>(), order, order, lanes);
     const StagedMatrices<T, sides, order, lanes> x(
-        at, warp_area(core::shared<T>() + rows_shared_entries<T>(order, order, lanes), sides, order,
-                      lanes), p.x);
+        at,
+        warp_area(core::shared<T>() + rows_shared_entries<T>(order, order, lanes), sides, order,
+                  lanes),
+        p.x);
     x.load(p.x);
     T columns[slots][order];
     load_columns(columns, at, shared, p.a,

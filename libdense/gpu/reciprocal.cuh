@@ -18,9 +18,7 @@ inline constexpr double smallest_normal<double> = 2.22507385850720138309e-308;
 template <class R>
 __device__ __forceinline__ R scale_to_normal(R size) {
     constexpr R far = R(1ull << 60);
-    return size < smallest_normal<R>          ? far
-           : size > R(1) / smallest_normal<R> ? R(1) / far
-                                              : R(1);
+    return size < smallest_normal<R> ? far : size > R(1) / smallest_normal<R> ? R(1) / far : R(1);
 }
 
 /// 1 / value, of numbers that are normal and whose reciprocals are.

@@ -97,8 +97,8 @@ struct ReflectorPanel {
         constexpr int chunk = chunk_entries<T>;
         const int own = column();
         const int from = lead / chunk * chunk;
-        // Calls visit(base) for the first row of the chunks below `from`. They end where 8 rows of a
-        // lane are behind the last one: fewer would keep loads from each other.
+        // Calls visit(base) for the first row of the chunks below `from`. They end where 8 rows of
+        // a lane are behind the last one: fewer would keep loads from each other.
         const auto for_each_chunk = [&](auto visit) {
             APERTURE_UNROLL
             for (int base = from; base < height; base += chunk) {

@@ -71,8 +71,7 @@ APERTURE_HD constexpr int rows_shared_entries(int rows, int columns, int lanes) 
     constexpr int chunk = chunk_entries<T>;
     const int problems = core::warp_size / lanes;
     const int tile = problems * rows_problem_stride<T>(rows, columns, lanes);
-    const int packed =
-        columns % chunk == 0 ? 0 : (problems * rows * columns / chunk + 3) * chunk;
+    const int packed = columns % chunk == 0 ? 0 : (problems * rows * columns / chunk + 3) * chunk;
     return rows_threads / core::warp_size * (tile > packed ? tile : packed);
 }
 template <class T>
@@ -137,9 +136,7 @@ struct StagedMatrices {
     static constexpr int matrix = rows * columns;
     static constexpr bool packed = columns % chunk != 0;
     /// Entries of a row that a lane loads or stores at once in shared memory.
-    static constexpr int width = !packed                                ? chunk
-                                 : sizeof(T) == 4 && columns % 2 == 0 ? 2
-                                                                        : 1;
+    static constexpr int width = !packed ? chunk : sizeof(T) == 4 && columns % 2 == 0 ? 2 : 1;
     static constexpr int row_stride = packed ? columns : rows_stride<T>(columns, lanes);
     static constexpr int problem_stride =
         packed ? matrix : rows_problem_stride<T>(rows, columns, lanes);

@@ -72,7 +72,8 @@ TEST(ComposeInterpreter, ComputesEveryPointwiseOperation) {
     };
     for (const auto& [statements, expected] : operations) {
         const auto values = run<double>(
-            "program p { input a: array f64[1000]; input b: array f64[1000]; number half: f64 = 0.5;"
+            "program p { input a: array f64[1000]; input b: array f64[1000]; number half: f64 = "
+            "0.5;"
             "local y: array f64[1000]; local c: array bool[1000]; local d: array bool[1000];" +
                 statements + "return y; }",
             {{"a", argument(a.data(), {count})}, {"b", argument(b.data(), {count})}},
@@ -86,10 +87,10 @@ TEST(ComposeInterpreter, ComputesEveryPointwiseOperation) {
 TEST(ComposeInterpreter, MultipliesComplexNumbers) {
     using C = std::complex<float>;
     const std::vector<C> a{{1, 2}, {-3, 0.5}}, b{{4, -1}, {0, 1}};
-    const auto values = run<C>("program p { input a: array c64[2]; input b: array c64[2];"
-                               "local y: array c64[2]; y = multiply(a, b); return y; }",
-                               {{"a", argument(a.data(), {2})}, {"b", argument(b.data(), {2})}},
-                               array(Dtype::c64, {2}));
+    const auto values = run<C>(
+        "program p { input a: array c64[2]; input b: array c64[2];"
+        "local y: array c64[2]; y = multiply(a, b); return y; }",
+        {{"a", argument(a.data(), {2})}, {"b", argument(b.data(), {2})}}, array(Dtype::c64, {2}));
     EXPECT_EQ(values, (std::vector<C>{{6, 7}, {-0.5, -3}}));
 }
 
@@ -103,13 +104,12 @@ TEST(ComposeInterpreter, StencilsHaveTheirBorders) {
     };
     const std::vector<Tap> taps{{-2, 0, 0.5f}, {0, -3, 0.25f}, {1, 300, 2}, {0, 0, -1}, {2, -1, 3}};
     for (const bool zero : {false, true}) {
-        const auto values =
-            run<float>(std::string("program p { input x: array f32[3, 600]; stencil S: f32 ") +
-                           (zero ? "zero" : "replicate") +
-                           "{(-2, 0): 0.5, (0, -3): 0.25, (1, 300): 2, (0, 0): -1, (2, -1): 3};"
-                           "local y: array f32[3, 600]; y = stencil_product(S, x); return y; }",
-                       {{"x", argument(x.data(), {rows, columns})}},
-                       array(Dtype::f32, {rows, columns}));
+        const auto values = run<float>(
+            std::string("program p { input x: array f32[3, 600]; stencil S: f32 ") +
+                (zero ? "zero" : "replicate") +
+                "{(-2, 0): 0.5, (0, -3): 0.25, (1, 300): 2, (0, 0): -1, (2, -1): 3};"
+                "local y: array f32[3, 600]; y = stencil_product(S, x); return y; }",
+            {{"x", argument(x.data(), {rows, columns})}}, array(Dtype::f32, {rows, columns}));
         for (index_t row = 0; row < rows; ++row) {
             for (index_t column = 0; column < columns; ++column) {
                 float sum = 0;
@@ -163,9 +163,9 @@ TEST_P(ComposeSums, AreAccurateAndTheSameForAllThreads) {
 }
 INSTANTIATE_TEST_SUITE_P(Extents, ComposeSums,
                          testing::Values(std::vector<index_t>{0}, std::vector<index_t>{1},
-                                         std::vector<index_t>{10001},
-                                         std::vector<index_t>{300000}, std::vector<index_t>{70, 300},
-                                         std::vector<index_t>{1, 7}, std::vector<index_t>{0, 5},
+                                         std::vector<index_t>{10001}, std::vector<index_t>{300000},
+                                         std::vector<index_t>{70, 300}, std::vector<index_t>{1, 7},
+                                         std::vector<index_t>{0, 5},
                                          std::vector<index_t>{5, 33, 31}));
 
 TEST(ComposeInterpreter, LoopsCountAndBreak) {
@@ -203,8 +203,8 @@ TEST(ComposeInterpreter, LoopsCountAndBreak) {
 
 std::string halving(int limit) {
     return "program p { inout x: scalar f64; number half: f64 = 0.5; number one: f64 = 1;"
-           "local c: scalar bool; c = less(one, x); while c limit " + std::to_string(limit) +
-           "{ x = multiply(x, half); c = less(one, x); } return x; }";
+           "local c: scalar bool; c = less(one, x); while c limit " +
+           std::to_string(limit) + "{ x = multiply(x, half); c = less(one, x); } return x; }";
 }
 
 TEST(ComposeInterpreter, WhileEndsByItsConditionOrItsLimit) {
@@ -251,8 +251,9 @@ class RandomProgram {
         return words[std::uniform_int_distribution<std::size_t>(0, words.size() - 1)(generator_)];
     }
     std::string loop() {
-        const std::string leave = one_of({"", "c = less(q, k); if c { break; }\n",
-                                          "c = less(k, q); if c { " + call() + "} else { " + call() + "}\n"});
+        const std::string leave =
+            one_of({"", "c = less(q, k); if c { break; }\n",
+                    "c = less(k, q); if c { " + call() + "} else { " + call() + "}\n"});
         return "for i in n {\n" + calls(6) + leave + calls(2) + "}\n";
     }
     std::string calls(int count) {
@@ -269,9 +270,11 @@ class RandomProgram {
         switch (std::uniform_int_distribution<int>(0, 9)(generator_)) {
             case 0:
             case 1:
-                return to + " = " + one_of(binary) + "(" + x + ", " + one_of(images) + ");" + damped;
+                return to + " = " + one_of(binary) + "(" + x + ", " + one_of(images) + ");" +
+                       damped;
             case 2:
-                return to + " = " + one_of(binary) + "(" + one_of(scalars) + ", " + x + ");" + damped;
+                return to + " = " + one_of(binary) + "(" + one_of(scalars) + ", " + x + ");" +
+                       damped;
             case 3:
             case 4:
                 return to + " = stencil_product(" + one_of({"S", "R"}) + ", " + other + ");\n";
@@ -279,10 +282,11 @@ class RandomProgram {
                 return one_of({"q", "r"}) + " = dot(" + x + ", " + one_of(images) + ");\n";
             case 6:
                 return vector_to + " = " + one_of(binary) + "(" + one_of(vectors) + ", " +
-                       one_of(scalars) + ");\n" + vector_to + " = multiply(" + vector_to + ", k);\n";
+                       one_of(scalars) + ");\n" + vector_to + " = multiply(" + vector_to +
+                       ", k);\n";
             case 7:
-                return one_of({"q", "r"}) + " = " + one_of({"min", "max"}) + "(" + one_of(scalars) + ", " +
-                       one_of(scalars) + ");\n";
+                return one_of({"q", "r"}) + " = " + one_of({"min", "max"}) + "(" + one_of(scalars) +
+                       ", " + one_of(scalars) + ");\n";
             case 8:
                 return to + " = " + one_of({"red", "black", "negate", "copy"}) + "(" + x + ");\n";
             default:
@@ -309,9 +313,9 @@ TEST(ComposeInterpreter, FusionDoesNotChangeBits) {
             float s = 0.7f;
             std::vector<float> values(360 + 300 + 360 + 2);
             float* const to = values.data();
-            const std::vector<Argument> returned{
-                argument(to, {9, 40}), argument(to + 360, {300}), argument(to + 660, {9, 40}),
-                argument(to + 1020, {}), argument(to + 1021, {})};
+            const std::vector<Argument> returned{argument(to, {9, 40}), argument(to + 360, {300}),
+                                                 argument(to + 660, {9, 40}),
+                                                 argument(to + 1020, {}), argument(to + 1021, {})};
             core::Cpu cpu(1);
             Interpreter(planned, registry)
                 .run(cpu,
@@ -324,7 +328,8 @@ TEST(ComposeInterpreter, FusionDoesNotChangeBits) {
             results.push_back(values);
             explained.push_back(explain(planned));
         }
-        ASSERT_TRUE(same_bits(results[0], results[1])) << "seed " << seed << "\n" << text << explained[1];
+        ASSERT_TRUE(same_bits(results[0], results[1])) << "seed " << seed << "\n"
+                                                       << text << explained[1];
         fewer += explained[1].size() < explained[0].size() ? 1 : 0;
     }
     EXPECT_EQ(fewer, 200);

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/compose/plan.hpp"
+
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
 
-#include "aperture/compose/plan.hpp"
 #include "libcompose/data_flow.hpp"
 
 namespace aperture::compose {
@@ -58,8 +59,8 @@ TEST(ComposeDataFlow, OfJacobiIsThatOfTheThesis) {
     const Program program = parse(jacobi);
     const auto live = live_symbols(program);
     const std::vector<std::vector<std::string>> between{
-        {"D", "R", "b", "x"},  {"D", "R", "b", "f5"}, {"D", "R", "b", "f6"},
-        {"D", "R", "b", "r"},  {"D", "R", "b", "f7"}, {"D", "R", "b", "x"}};
+        {"D", "R", "b", "x"}, {"D", "R", "b", "f5"}, {"D", "R", "b", "f6"},
+        {"D", "R", "b", "r"}, {"D", "R", "b", "f7"}, {"D", "R", "b", "x"}};
     std::size_t i = 0;
     for (const Statement& statement : body(program)) {
         const Live& of_call = live.at(&std::get<Call>(statement.what));
@@ -129,7 +130,8 @@ TEST(ComposePlan, OtherExtentsAreAnotherKernel) {
 TEST(ComposePlan, SumsAreReadInTheNextKernel) {
     EXPECT_EQ(kernels("t = add(a, b); q = sum(t); r = multiply(q, s); y = multiply(r, a);"),
               (Kernels{{"add", "sum"}, {"multiply", "multiply"}}));
-    EXPECT_EQ(kernels("q = sum(a); r = dot(a, b); y = add(a, b);"), (Kernels{{"sum", "dot", "add"}}));
+    EXPECT_EQ(kernels("q = sum(a); r = dot(a, b); y = add(a, b);"),
+              (Kernels{{"sum", "dot", "add"}}));
 }
 
 TEST(ComposePlan, ScalarsThatAreReadAreOverwrittenInTheNextKernel) {

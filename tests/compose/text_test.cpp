@@ -119,35 +119,39 @@ INSTANTIATE_TEST_SUITE_P(
                 "i is a iteration i64; copy makes a scalar i64"},
         BadText{"neighbours_overwritten", program_of("y = stencil_product(S, y); return y;"),
                 "reads neighbours of y"},
-        BadText{"stencil_type", program_of("t = stencil_product(S, d); return t;"), "different types"},
+        BadText{"stencil_type", program_of("t = stencil_product(S, d); return t;"),
+                "different types"},
         BadText{"stencil_operand", program_of("t = stencil_product(a, a); return t;"),
                 "has a stencil and an array"},
         BadText{"stencil_arithmetic", program_of("t = add(S, a); return t;"), "add of a stencil"},
         BadText{"no_value", program_of("y = copy(t); return y;"), "t has no value here"},
-        BadText{"no_value_after_while",
-                program_of("c = less(s, s); while c limit 3 { c = not(c); t = copy(a); } return t;"),
-                "t has no value here"},
+        BadText{
+            "no_value_after_while",
+            program_of("c = less(s, s); while c limit 3 { c = not(c); t = copy(a); } return t;"),
+            "t has no value here"},
         BadText{"condition", program_of("if s { y = copy(a); } return y;"), "not a scalar bool"},
         BadText{"endless", program_of("c = less(s, s); while c limit 9 { y = copy(a); } return y;"),
                 "nothing in the loop sets c"},
         BadText{"no_limit", program_of("c = less(s, s); while c limit 0 { c = not(c); } return y;"),
                 "the limit of a loop is 0"},
         BadText{"break", program_of("break; return y;"), "break outside of a loop"},
-        BadText{"count", program_of("for i in s { y = copy(a); } return y;"),
-                "s is a scalar"},
+        BadText{"count", program_of("for i in s { y = copy(a); } return y;"), "s is a scalar"},
         BadText{"counter", program_of("for t in n { y = copy(a); } return y;"),
                 "t must be an iteration"},
-        BadText{"negative_count", program_of("for i in m { y = copy(a); } return y;", "constant m = -1;"),
-                "m is -1"},
+        BadText{"negative_count",
+                program_of("for i in m { y = copy(a); } return y;", "constant m = -1;"), "m is -1"},
         BadText{"sum_of_scalar", program_of("s2 = sum(s); return y;", "local s2: scalar f32;"),
                 "expected an array"},
         BadText{"sums_type", program_of("s2 = dot(a, d); return y;", "local s2: scalar f32;"),
                 "dot of array f32[8, 8] and array f64[8, 8]"},
-        BadText{"deep", "program p { input c: scalar bool; " + [] {
-                    std::string all;
-                    for (int k = 0; k < 100000; ++k) all += "if c {";
-                    return all;
-                }(), "nested too deeply"}),
+        BadText{"deep",
+                "program p { input c: scalar bool; " +
+                    [] {
+                        std::string all;
+                        for (int k = 0; k < 100000; ++k) all += "if c {";
+                        return all;
+                    }(),
+                "nested too deeply"}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

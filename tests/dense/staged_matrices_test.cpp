@@ -60,8 +60,7 @@ void expect_copied(index_t problems, int gap) {
     for (int shift = 0; shift < margin; ++shift) {
         for (int its_shift = 0; its_shift < margin; ++its_shift) {
             std::vector<T> target(size, T(-1)), expected(target);
-            const auto from =
-                view_at<const T>(source.data() + shift, problems, rows, columns, gap);
+            const auto from = view_at<const T>(source.data() + shift, problems, rows, columns, gap);
             const auto to = view_at(target.data() + its_shift, problems, rows, columns, gap);
             const auto its = view_at(expected.data() + its_shift, problems, rows, columns, gap);
             for (index_t p = 0; p < problems; ++p) {
@@ -72,9 +71,9 @@ void expect_copied(index_t problems, int gap) {
             core::Simt simt;
             core::launch(
                 simt, copy_staged<T, rows, columns, lanes>,
-                core::LaunchConfig{
-                    dim3(core::blocks_for(problems, rows_threads / lanes)), dim3(rows_threads),
-                    std::size_t(rows_shared_bytes<T>(rows, columns, lanes))},
+                core::LaunchConfig{dim3(core::blocks_for(problems, rows_threads / lanes)),
+                                   dim3(rows_threads),
+                                   std::size_t(rows_shared_bytes<T>(rows, columns, lanes))},
                 from, to);
             ASSERT_EQ(target, expected)
                 << rows << " x " << columns << ", " << problems << " problems from " << shift

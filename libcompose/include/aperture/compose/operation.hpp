@@ -79,7 +79,8 @@ class Operation {
     /// Computes a piece of a row, for operations on elements. Of a sum, adds to 32 numbers at
     /// results[0], the sums of the columns c of each c mod 32.
     virtual void compute(const CallSite& site, const RowPiece& piece,
-                         std::span<const RowOperand> operands, std::span<void* const> results) const;
+                         std::span<const RowOperand> operands,
+                         std::span<void* const> results) const;
 };
 
 /// The operations that programs can call; those of the library are there from the start.

@@ -36,9 +36,9 @@ struct Symbol {
     std::string name;
     Type type;
     Source source = Source::local;
-    std::int64_t value = 0;    ///< of a constant
-    double number = 0;         ///< of a scalar that is known
-    Stencil stencil{};         ///< of a stencil
+    std::int64_t value = 0;          ///< of a constant
+    double number = 0;               ///< of a scalar that is known
+    Stencil stencil{};               ///< of a stencil
     std::vector<index_t> offsets{};  ///< of diagonals: columns to the right; of images', in C order
     Location where{};
 };
@@ -91,9 +91,7 @@ class Program {
     std::vector<Symbol> symbols;
     Block statements;
 
-    const Symbol& operator[](SymbolId id) const {
-        return symbols[static_cast<std::size_t>(id)];
-    }
+    const Symbol& operator[](SymbolId id) const { return symbols[static_cast<std::size_t>(id)]; }
     /// Returns -1 where there is no such symbol.
     SymbolId find(std::string_view of_name) const;
     /// Throws InvalidArgument if the name is taken or no identifier.

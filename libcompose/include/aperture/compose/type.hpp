@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <complex>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
