@@ -46,8 +46,9 @@ class GpuBatch {
         repeat(host.values, values, false);
         repeat(host.info, info, false);
         // Of no exchanges, for kernels that make none.
+        const int first = host.storage.pivots == Storage::exchanges_from_one ? 1 : 0;
         for (index_t p = 0; p < host.problems; ++p) {
-            for (int k = 0; k < n; ++k) host.pivots(p, k) = k;
+            for (int k = 0; k < n; ++k) host.pivots(p, k) = first + k;
         }
         repeat(host.pivots, pivots, false);
         gpu.synchronize();

@@ -92,11 +92,14 @@ template <class Executor, class E>
 void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
-    const BlockLaunch<E> launch(executor, p.a.extent[0], m, n, qr_vector_bytes<E>(m, n),
-                                tuning::right_looking_bytes);
+    BlockLaunch<E> launch(executor, p.a.extent[0], m, n, qr_vector_bytes<E>(block_slots(m), n),
+                          tuning::right_looking_bytes);
     using enum MatrixPlace;
+    if (launch.place == scratch) {
+        launch.config.shared = static_cast<std::size_t>(qr_vector_bytes<E>(row_slots, n));
+    }
     core::launch(executor,
-                 launch.place == scratch ? qr_in_block<E, 8, scratch>
+                 launch.place == scratch ? qr_in_block<E, row_slots, scratch>
                  : m <= 64               ? qr_in_block<E, 2, shared>
                  : m <= 128              ? qr_in_block<E, 4, shared>
                                          : qr_in_block<E, 8, shared>,

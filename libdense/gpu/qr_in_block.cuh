@@ -11,9 +11,8 @@ namespace aperture::dense {
 /// Bytes of shared memory before the matrix: the products of a panel's reflectors, its part of R,
 /// one of its columns and tau [n] of T, and a number of each warp.
 template <class T>
-APERTURE_HD constexpr int qr_vector_bytes(int m, int n) {
-    const int panel =
-        2 * panel_width<T> * panel_width<T> + reflector_column_entries<T>(block_slots(m));
+APERTURE_HD constexpr int qr_vector_bytes(int slots, int n) {
+    const int panel = 2 * panel_width<T> * panel_width<T> + reflector_column_entries<T>(slots);
     const int bytes = (panel + n) * static_cast<int>(sizeof(T));
     return (bytes + 15) / 16 * 16 + block_solver_threads / 32 * 8;
 }
@@ -38,8 +37,8 @@ __global__ void __launch_bounds__(block_solver_threads_of(slots),
     T* gram = core::shared<T>();
     T* triangle = gram + panel_width<T> * panel_width<T>;
     T* column = triangle + panel_width<T> * panel_width<T>;
-    T* tau = column + reflector_column_entries<T>(block_slots(m));
-    unsigned char* const behind = core::shared<unsigned char>() + qr_vector_bytes<T>(m, n);
+    T* tau = column + reflector_column_entries<T>(slots);
+    unsigned char* const behind = core::shared<unsigned char>() + qr_vector_bytes<T>(slots, n);
     R* sums = reinterpret_cast<R*>(behind - block_solver_threads / 32 * 8);
     T* tile = reinterpret_cast<T*>(behind);
     const PanelMatrix<T> qr = block_matrix<place>(tile, scratch, m, n);

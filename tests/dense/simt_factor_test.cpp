@@ -88,7 +88,7 @@ TEST(BlocksOfWarps, GiveTheBitsOfOneWarp) {
         of_qr.qr = one_matrix(qr.data(), m, n);
         of_qr.tau = core::kernel_view(VectorBatch<double, core::Host>(tau.data(), {1, n}));
         launch(qr_in_block<double, 2, shared>, threads,
-               qr_vector_bytes<double>(m, n) + m * stride * 8, of_qr);
+               qr_vector_bytes<double>(2, n) + m * stride * 8, of_qr);
         LuArguments<double> of_lu{};
         of_lu.a = one_matrix<const double>(matrix.data(), n, n);
         of_lu.lu = one_matrix(lu.data(), n, n);
