@@ -17,22 +17,23 @@ namespace aperture::dense {
 template <int count>
 struct OwnNumbers {
     static constexpr int slots = count;
-    int at[count];  ///< of a neighbour where there is none
+    int at[count];  ///< of the one before the first, which nobody stores, where there is none
     bool exists[count];
 };
 
-/// Calls visit(numbers) until each number in [first, last) is a thread's, of those from warp
-/// `first_warp` on.
+/// Calls visit(numbers) until each number in [first, last), first > 0, is a thread's, of those from
+/// warp `first_warp` on.
 template <class Visit>
 __device__ __forceinline__ void share_numbers(int first, int last, int first_warp, Visit visit) {
     const int others = first_warp * core::warp_size;
     const int threads = core::block_threads() - others;
+    const int before = first - 1;
     const auto visit_some = [&](int own, auto numbers) {
         APERTURE_UNROLL
         for (int s = 0; s < numbers.slots; ++s) {
             const int i = own + s * threads;
             numbers.exists[s] = i < last;
-            numbers.at[s] = i < last ? i : last - 1;
+            numbers.at[s] = i < last ? i : before;
         }
         visit(numbers);
     };
