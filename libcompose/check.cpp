@@ -86,7 +86,7 @@ class Checker {
                       " must be an iteration i64 to count a loop");
         const Symbol& count = program_[loop.count];
         core::expects(count.type.kind == Kind::constant, "a loop runs a constant number of times; ",
-                      count.name, " is a ", name_of(count.type.kind));
+                      count.name, " is of type ", text_of(count.type));
         core::expects(count.value >= 0, count.name, " is ", count.value);
         set_.insert(loop.variable);
     }
@@ -106,8 +106,8 @@ class Checker {
     }
     void expects_condition(SymbolId id) {
         expects_value(id);
-        core::expects(program_[id].type == scalar(Dtype::boolean), program_[id].name, " is a ",
-                      text_of(program_[id].type), ", not a scalar bool");
+        core::expects(program_[id].type == scalar(Dtype::boolean), program_[id].name,
+                      " is of type ", text_of(program_[id].type), ", not a scalar bool");
     }
     void expects_value(SymbolId id) const {
         core::expects(set_.count(id) > 0, program_[id].name, " has no value here");
@@ -126,6 +126,8 @@ class Checker {
     }
     void check_call(const Call& call) {
         for (const SymbolId id : call.operands) expects_value(id);
+        core::expects(std::max(call.operands.size(), call.results.size()) <= most_operands,
+                      call.operation, " has more than ", most_operands, " operands or results");
         Match match = registry_.find(call.operation).match({program_, call});
         core::expects(match.results.size() == call.results.size(), call.operation, " has ",
                       match.results.size(), " results, not ", call.results.size());
@@ -134,8 +136,8 @@ class Checker {
             const Symbol& result = program_[id];
             core::expects(result.source == Source::local || result.source == Source::in_place,
                           result.name, " cannot be overwritten");
-            core::expects(result.type == match.results[i], result.name, " is a ",
-                          text_of(result.type), "; ", call.operation, " makes a ",
+            core::expects(result.type == match.results[i], result.name, " is of type ",
+                          text_of(result.type), "; ", call.operation, " makes ",
                           text_of(match.results[i]));
             core::expects(std::count(call.results.begin(), call.results.end(), id) == 1,
                           result.name, " is two results");

@@ -121,7 +121,7 @@ struct Interpreter::State {
             if (symbol.source != Source::input && symbol.source != Source::in_place) continue;
             const auto found = arguments.find(symbol.name);
             core::expects(found != arguments.end(), "there is no argument ", symbol.name);
-            core::expects(found->second.type == symbol.type, symbol.name, " is a ",
+            core::expects(found->second.type == symbol.type, symbol.name, " is of type ",
                           text_of(found->second.type), ", not a ", text_of(symbol.type));
             memory[i] = found->second.data;
         }
@@ -304,8 +304,6 @@ class KernelRun {
         }
     }
 
-    static constexpr std::size_t most_operands = 8;
-
     const Program& program_;
     const Kernel& kernel_;
     const std::vector<void*>& memory_;
@@ -337,8 +335,8 @@ void Interpreter::run(core::Cpu& cpu, const Arguments& arguments,
                   " values, not ", results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Symbol& symbol = state.program[returned[i]];
-        core::expects(results[i].type == symbol.type, symbol.name, " is a ", text_of(symbol.type),
-                      ", not a ", text_of(results[i].type));
+        core::expects(results[i].type == symbol.type, symbol.name, " is of type ",
+                      text_of(symbol.type), ", not a ", text_of(results[i].type));
     }
     state.run(cpu, state.plan.steps);
     for (std::size_t i = 0; i < results.size(); ++i) {

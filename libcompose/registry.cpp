@@ -27,11 +27,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void Operation::compute(const CallSite& site, const RowPiece&, std::span<const RowOperand>,
-                        std::span<void* const>) const {
-    throw core::InvalidArgument(core::text(site.call.operation, " cannot be interpreted"));
-}
-
 Registry::Registry() {
     add_pointwise(*this);
     add_neighbourhoods(*this);

@@ -15,7 +15,7 @@ void expects_image(const CallSite& site, std::size_t i) {
     const Type& type = site.type(i);
     expects(type.kind == Kind::array && type.rank == 2 &&
                 (type.dtype == Dtype::f32 || type.dtype == Dtype::f64),
-            site.call.operation, " of a ", text_of(type),
+            site.call.operation, " of ", text_of(type),
             "; expected an array of rank 2, f32 or f64");
 }
 

@@ -100,7 +100,7 @@ class Pointwise : public Operation {
                         text_of(type), ": their numbers have different types");
             } else {
                 expects(type.dtype == Dtype::boolean, "the condition of ", site.call.operation,
-                        " is a ", text_of(type));
+                        " is of type ", text_of(type));
             }
         }
         const Type* shape = nullptr;

@@ -20,7 +20,7 @@ class Sum : public Operation {
             const Type& type = site.type(i);
             expects(
                 type.kind == Kind::array && (type.dtype == Dtype::f32 || type.dtype == Dtype::f64),
-                site.call.operation, " of a ", text_of(type), "; expected an array of f32 or f64");
+                site.call.operation, " of ", text_of(type), "; expected an array of f32 or f64");
             expects(type == site.type(0), site.call.operation, " of ", text_of(site.type(0)),
                     " and ", text_of(type));
         }

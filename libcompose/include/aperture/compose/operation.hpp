@@ -44,6 +44,9 @@ struct Match {
     double flops = 0;
 };
 
+/// Operands, and results, of a call.
+inline constexpr std::size_t most_operands = 8;
+
 /// A call whose operands are known.
 struct CallSite {
     const Program& program;
@@ -77,10 +80,10 @@ class Operation {
     virtual Match match(const CallSite& site) const = 0;
 
     /// Computes a piece of a row, for operations on elements. Of a sum, adds to 32 numbers at
-    /// results[0], the sums of the columns c of each c mod 32.
+    /// results[0], the sums of the columns c of each c mod 32. Must not throw.
     virtual void compute(const CallSite& site, const RowPiece& piece,
                          std::span<const RowOperand> operands,
-                         std::span<void* const> results) const;
+                         std::span<void* const> results) const = 0;
 };
 
 /// The operations that programs can call; those of the library are there from the start.
