@@ -23,9 +23,9 @@ class Analysis {
   private:
     /// What is live before a block after which `live` is. `exit_` is live where a break leads.
     SymbolSet before(const Block& block, SymbolSet live) {
-        for (auto statement = block.rbegin(); statement != block.rend(); ++statement) {
+        for (std::size_t i = block.size(); i-- > 0;) {
             live = std::visit([&](const auto& what) { return before(what, std::move(live)); },
-                              statement->what);
+                              block[i].what);
         }
         return live;
     }

@@ -295,10 +295,10 @@ class KernelRun {
             if (!calls_[i].sums) continue;
             void* const to = memory(calls_[i].site.call.results[0]);
             if (is_f32(calls_[i])) {
-                const float sum = sum_of_strips<float>(strip_sums_[i]);
+                const auto sum = sum_of_strips<float>(strip_sums_[i]);
                 std::memcpy(to, &sum, sizeof(sum));
             } else {
-                const double sum = sum_of_strips<double>(strip_sums_[i]);
+                const auto sum = sum_of_strips<double>(strip_sums_[i]);
                 std::memcpy(to, &sum, sizeof(sum));
             }
         }
