@@ -23,9 +23,11 @@ inline constexpr std::ptrdiff_t cached_bytes = 4 * 1024 * 1024;
 /// there need not be memory of ours.
 template <bool written>
 [[gnu::always_inline]] inline void prefetch(const void* address, std::ptrdiff_t bytes) {
-    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(address) +
-                                                     static_cast<std::uintptr_t>(bytes)),
-                       written ? 1 : 0);
+    // Pointers must not be moved out of their array; numbers may.
+    const auto line =
+        reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    __builtin_prefetch(reinterpret_cast<const void*>(line), written ? 1 : 0);
 }
 
 /// What will be wanted next, fetched a few lines at a time on the way: many requests at once keep

@@ -180,12 +180,12 @@ void multiply_by_rows(core::Cpu& cpu, const Operand<T>& a, const Operand<T>& b, 
     const bool copies_old = beta != T{0} && !by_rows;
 
     const index_t packs = core::ceil_div(columns * reals, lanes);
-    const index_t parts = core::ceil_div<index_t>(packs, product_packs);
+    const auto parts = core::ceil_div<index_t>(packs, product_packs);
     const index_t bytes = std::max({a.entries(), b.entries(), entries}) * index_t{sizeof(T)};
     const index_t steps = parts * core::ceil_div(rows, product_rows) * depth;
     const index_t step = core::ceil_div(bytes, std::max<index_t>(steps, 1));
     // Of small problems several are on their way.
-    const index_t problems_ahead = core::ceil_div<index_t>(2048, std::max<index_t>(bytes, 1));
+    const auto problems_ahead = core::ceil_div<index_t>(2048, std::max<index_t>(bytes, 1));
 
     const auto multiply = [&](const SharedMatrix<T>& left, const T* right, index_t right_stride,
                               T* result, index_t result_stride, Ahead ahead) {
