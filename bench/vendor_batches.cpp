@@ -129,16 +129,19 @@ GpuMethod<T> solve_or_invert(GpuBatch<T>& first) {
             }};
 }
 
+/// Parameters of Jacobi's method, as cuSOLVER sets them.
+template <class Info>
+std::shared_ptr<Info> parameters_of(cusolverStatus_t (*create)(Info**),
+                                    cusolverStatus_t (*destroy)(Info*)) {
+    Info* created = nullptr;
+    create(&created);
+    return {created, destroy};
+}
+
 template <class T>
 GpuMethod<T> eigen(GpuBatch<T>& first) {
     using V = Vendor<T>;
-    auto parameters = std::shared_ptr<syevjInfo>(
-        [] {
-            syevjInfo_t created = nullptr;
-            cusolverDnCreateSyevjInfo(&created);
-            return created;
-        }(),
-        cusolverDnDestroySyevjInfo);
+    auto parameters = parameters_of(cusolverDnCreateSyevjInfo, cusolverDnDestroySyevjInfo);
     int words = 0;
     V::eigen_size(handles_of(first).solver, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
                   first.n, vendor_data<T>(first.c, 0), first.n, first.values.data(), &words,
@@ -155,13 +158,7 @@ GpuMethod<T> eigen(GpuBatch<T>& first) {
 template <class T>
 GpuMethod<T> singular_values(GpuBatch<T>& first) {
     using V = Vendor<T>;
-    auto parameters = std::shared_ptr<gesvdjInfo>(
-        [] {
-            gesvdjInfo_t created = nullptr;
-            cusolverDnCreateGesvdjInfo(&created);
-            return created;
-        }(),
-        cusolverDnDestroyGesvdjInfo);
+    auto parameters = parameters_of(cusolverDnCreateGesvdjInfo, cusolverDnDestroyGesvdjInfo);
     auto matrices = std::make_shared<core::Array<T, 3, core::Device>>(first.a.extent());
     int words = 0;
     V::gesvd_size(handles_of(first).solver, CUSOLVER_EIG_MODE_VECTOR, first.n, first.n,

@@ -123,6 +123,8 @@ struct Interpreter::State {
             core::expects(found != arguments.end(), "there is no argument ", symbol.name);
             core::expects(found->second.type == symbol.type, symbol.name, " is of type ",
                           text_of(found->second.type), ", not a ", text_of(symbol.type));
+            core::expects(found->second.data != nullptr || symbol.type.size() == 0, symbol.name,
+                          " has no memory");
             memory[i] = found->second.data;
         }
     }

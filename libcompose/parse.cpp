@@ -167,6 +167,7 @@ class Parser {
             symbol.source = Source::known;
             symbol.name = identifier();
             expect_mark(":");
+            if (!at_word("f32") && !at_word("f64")) fail("f32 or f64");
             symbol.type = scalar(dtype());
             expect_mark("=");
             symbol.number = number<double>("a number");

@@ -222,6 +222,8 @@ TEST(ComposeInterpreter, RefusesMissingAndWrongArguments) {
     EXPECT_THROW(run<float>(text, {}, array(Dtype::f32, {4})), core::InvalidArgument);
     EXPECT_THROW(run<float>(text, {{"x", argument(x.data(), {5})}}, array(Dtype::f32, {4})),
                  core::InvalidArgument);
+    EXPECT_THROW(run<float>(text, {{"x", argument<float>(nullptr, {4})}}, array(Dtype::f32, {4})),
+                 core::InvalidArgument);
     EXPECT_THROW(run<float>(text, {{"x", argument(x.data(), {4})}}, array(Dtype::f32, {5})),
                  core::InvalidArgument);
 }

@@ -97,6 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"huge", "program p { input x: array f32[99999999, 99999999, 9];", "more than 2^40"},
         BadText{"overflow", "program p { input x: array f32[99999999999999999999];",
                 "expected an integer"},
+        BadText{"number_type", "program p { number x: i64 = 5;",
+                "expected f32 or f64, found 'i64'"},
         BadText{"number", "program p { number x: f32 = 1.2.3;", "expected a number, found '1.2.3'"},
         BadText{"no_return", program_of("t = copy(a);"), "must end with return"},
         BadText{"early_return", program_of("return a; return a;"),
