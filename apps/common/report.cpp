@@ -11,6 +11,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "aperture/core/compilation_counts.hpp"
 #include "aperture/core/version.hpp"
 
 namespace aperture::apps {
@@ -136,6 +137,11 @@ std::string Report::json(const std::vector<std::string>& warnings) const {
     object["compute_ms"] = times.compute_ms;
     object["transfer_ms"] = times.transfer_ms;
     object["total_ms"] = total_ms;
+    const core::CompilationCounts kernels = core::compilation_counts();
+    if (kernels.compiled > 0 || kernels.from_cache > 0) {
+        object["run_time_compilation"] = {
+            {"compiled", kernels.compiled}, {"from_cache", kernels.from_cache}, {"ms", kernels.ms}};
+    }
     object["results"] = json_of(results);
     object["accuracy"] = json_of(accuracy);
     for (const ReportValues& target : targets) {

@@ -73,9 +73,9 @@ struct Report {
     /// Inserts a stage before the others and adds its time to the total.
     void add_first_stage(const std::string& name, double ms);
 
-    /// The JSON text; version and git commit are the library's. Non-finite numbers and work that
-    /// was not counted become null; bytes that are not UTF-8, for example in file names, become
-    /// U+FFFD.
+    /// The JSON text; version, git commit and the counts of kernels made at run time are the
+    /// library's. Non-finite numbers and work that was not counted become null; bytes that are not
+    /// UTF-8, for example in file names, become U+FFFD.
     std::string json(const std::vector<std::string>& warnings) const;
     /// Formats "stages      read 1.20 ms | ... | total 12 ms" with a line end; stages with counted
     /// work include their GFLOP/s.

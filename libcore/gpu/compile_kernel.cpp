@@ -4,44 +4,43 @@
 
 #include <dlfcn.h>
 #include <nvrtc.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iomanip>
-#include <iterator>
 #include <optional>
-#include <sstream>
 #include <string_view>
-#include <system_error>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/timing.hpp"
+#include "libcore/cache_folder.hpp"
+#include "libcore/count_compilation.hpp"
 
 namespace aperture::core {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-/// FNV-1a, 64 bits.
-std::uint64_t hash(std::string_view bytes, std::uint64_t state = 0xcbf29ce484222325u) {
-    for (const char c : bytes) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return state;
-}
-
-std::vector<std::string> compiler_options(int compute_capability) {
+std::vector<std::string> compiler_options(const KernelSource& source, int compute_capability) {
     // Generic lambdas of kernels count as host functions otherwise.
-    return {text("--gpu-architecture=sm_", compute_capability), "--std=c++20", "-DNDEBUG",
-            "--device-as-default-execution-space"};
+    std::vector<std::string> options{text("--gpu-architecture=sm_", compute_capability),
+                                     "--std=c++20", "-DNDEBUG",
+                                     "--device-as-default-execution-space"};
+    options.insert(options.end(), source.options.begin(), source.options.end());
+    return options;
 }
 
-std::string_view variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
+std::string joined(const std::vector<std::string>& expressions) {
+    std::string all;
+    for (const std::string& expression : expressions) {
+        all += text(all.empty() ? "" : ", ", expression);
+    }
+    return all;
+}
+
+/// The number of texts, and each with its length: different lists never give one result.
+std::string framed(const std::vector<std::string>& texts) {
+    std::string all = text(texts.size(), '\n');
+    for (const std::string& its : texts) all += text(its.size(), '\n', its, '\n');
+    return all;
 }
 
 /// The functions of NVRTC in use.
@@ -61,7 +60,8 @@ struct Nvrtc {
 
     /// False if this machine does not have it.
     bool load() {
-        if (variable("APERTURE_NVRTC") == "off") return false;
+        const char* const setting = std::getenv("APERTURE_NVRTC");
+        if (setting != nullptr && std::string_view(setting) == "off") return false;
         void* const library = dlopen(APERTURE_NVRTC_LIBRARY, RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) return false;
         bool complete = true;
@@ -110,10 +110,12 @@ class Program {
     Program& operator=(const Program&) = delete;
     ~Program() { api_.nvrtcDestroyProgram(&handle_); }
 
-    /// Empty if the compiler is incomplete or does not know the architecture.
-    std::optional<CompiledKernel> compile(const std::string& expression, int compute_capability) {
-        APERTURE_NVRTC_TRY(nvrtcAddNameExpression(handle_, expression.c_str()));
-        const std::vector<std::string> options = compiler_options(compute_capability);
+    /// Empty if the compiler is incomplete or does not know the architecture or an option.
+    std::optional<CompiledKernels> compile(const std::vector<std::string>& expressions,
+                                           const std::vector<std::string>& options) {
+        for (const std::string& expression : expressions) {
+            APERTURE_NVRTC_TRY(nvrtcAddNameExpression(handle_, expression.c_str()));
+        }
         std::vector<const char*> pointers;
         for (const std::string& option : options) pointers.push_back(option.c_str());
         const nvrtcResult result =
@@ -122,14 +124,16 @@ class Program {
             result == NVRTC_ERROR_INVALID_OPTION) {
             return std::nullopt;
         }
-        if (result != NVRTC_SUCCESS) {
-            throw CompileError(expression, log());
+        if (result != NVRTC_SUCCESS) throw CompileError(joined(expressions), log());
+        CompiledKernels compiled;
+        for (const std::string& expression : expressions) {
+            const char* name = nullptr;
+            APERTURE_NVRTC_TRY(nvrtcGetLoweredName(handle_, expression.c_str(), &name));
+            compiled.names.emplace_back(name);
         }
-        const char* name = nullptr;
-        APERTURE_NVRTC_TRY(nvrtcGetLoweredName(handle_, expression.c_str(), &name));
         std::size_t size = 0;
         APERTURE_NVRTC_TRY(nvrtcGetCUBINSize(handle_, &size));
-        CompiledKernel compiled{name, std::string(size, '\0'), false};
+        compiled.cubin.resize(size);
         APERTURE_NVRTC_TRY(nvrtcGetCUBIN(handle_, compiled.cubin.data()));
         return compiled;
     }
@@ -148,91 +152,71 @@ class Program {
     nvrtcProgram handle_ = nullptr;
 };
 
-/// Empty if no cache can be used.
-fs::path cache_file(const std::string& key) {
-    if (variable("APERTURE_CACHE") == "off") return {};
-    fs::path folder = variable("XDG_CACHE_HOME");
-    // The XDG base directory specification: a relative path must be ignored.
-    if (!folder.is_absolute()) {
-        if (variable("HOME").empty()) return {};
-        folder = fs::path(variable("HOME")) / ".cache";
-    }
-    return folder / "aperture" / (key + ".cubin");
-}
-
-/// What tells kernels apart whose files have one name, because their hashes are equal. The files of
-/// libraries are not in it: these are few, and change only with the build.
-std::string identity(const KernelSource& source, const std::string& expression) {
-    return text(source.root, '\n', expression, '\n', source.root_text);
-}
-
-// A cache file: a line with the hash of all that follows, a line with the length of the identity,
-// the identity, a line with the kernel's name, then the machine code.
-std::optional<CompiledKernel> read_cache(const fs::path& path, const std::string& identity) {
-    std::ifstream file(path, std::ios::binary);
-    if (path.empty() || !file) return std::nullopt;
-    const std::string all{std::istreambuf_iterator<char>(file), {}};
-    std::string_view rest = all;
-    const auto line = [&rest] {
-        const std::string_view first = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(first.size() + 1, rest.size()));
-        return first;
-    };
-    const std::string_view checksum = line();
-    if (checksum != text(hash(rest))) return std::nullopt;
-    const std::string_view length = line();
-    if (length != text(identity.size()) || !rest.starts_with(identity)) return std::nullopt;
-    rest.remove_prefix(identity.size());
-    const std::string name(line());
-    return CompiledKernel{name, std::string(rest), true};
-}
-
-void write_cache(const fs::path& path, const std::string& identity, const CompiledKernel& kernel) {
-    if (path.empty()) return;
-    static std::atomic<unsigned> number = 0;
-    std::error_code ignored;
-    fs::create_directories(path.parent_path(), ignored);
-    const fs::path beside = text(path.string(), ".", getpid(), ".", number++);
-    const std::string hashed =
-        text(identity.size(), '\n', identity, kernel.name, '\n', kernel.cubin);
-    std::ofstream file(beside, std::ios::binary);
-    file << hash(hashed) << '\n' << hashed;
-    file.close();
-    if (file) fs::rename(beside, path, ignored);
-    if (!file || ignored) fs::remove(beside, ignored);
-}
-
-/// A hash of everything that the machine code depends on.
-std::string fingerprint(const Nvrtc& api, const KernelSource& source, const std::string& expression,
-                        int compute_capability) {
+/// All that the machine code depends on. The files of libraries are in it as a hash: they are much
+/// text, which only changes with the build. What is made at run time is there itself, because two
+/// texts of one hash must not be taken for each other.
+std::string identity(const Nvrtc& api, const KernelSource& source,
+                     const std::vector<std::string>& expressions,
+                     const std::vector<std::string>& options) {
     int major = 0, minor = 0;
     check_nvrtc(api, api.nvrtcVersion(&major, &minor), "nvrtcVersion");
-    std::uint64_t state = hash(text(identity(source, expression), '\n', major, '.', minor, '\n'));
-    for (const std::string& option : compiler_options(compute_capability)) {
-        state = hash(option + '\n', state);
-    }
+    std::uint64_t files = text_hash({});
     for (const auto& library : source.texts) {
         for (const KernelText& file : library) {
-            state = hash(text(file.name, '\n', file.text, '\n'), state);
+            files = text_hash(framed({file.name, file.text}), files);
         }
     }
-    std::ostringstream digits;
-    digits << std::hex << std::setw(16) << std::setfill('0') << state;
-    return digits.str();
+    return text("NVRTC ", major, '.', minor, ", files ", files, '\n', framed(options),
+                framed(expressions), framed({source.root, source.root_text}));
+}
+
+// A cache file has the kernels' names, a line each, then the machine code.
+constexpr const char* cache_extension = ".cubin";
+
+std::optional<CompiledKernels> read_cache(const CacheFolder& cache, const std::string& identity,
+                                          std::size_t kernels) {
+    const auto contents = cache.read(cache_extension, identity);
+    if (!contents) return std::nullopt;
+    CompiledKernels compiled;
+    std::size_t begin = 0;
+    while (compiled.names.size() < kernels) {
+        const std::size_t end = contents->find('\n', begin);
+        compiled.names.push_back(contents->substr(begin, end - begin));
+        begin = end + 1;
+    }
+    compiled.cubin = contents->substr(begin);
+    compiled.from_cache = true;
+    return compiled;
+}
+
+void write_cache(const CacheFolder& cache, const std::string& identity,
+                 const CompiledKernels& compiled) {
+    std::string contents;
+    for (const std::string& name : compiled.names) contents += name + '\n';
+    cache.write(cache_extension, identity, contents + compiled.cubin);
 }
 
 }  // namespace
 
-std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
-                                             const std::string& expression,
-                                             int compute_capability) {
+std::optional<CompiledKernels> compile_kernels(const KernelSource& source,
+                                               const std::vector<std::string>& expressions,
+                                               int compute_capability) {
     const Nvrtc* const api = nvrtc();
     if (api == nullptr) return std::nullopt;
-    const fs::path file = cache_file(fingerprint(*api, source, expression, compute_capability));
-    const std::string its_identity = identity(source, expression);
-    if (auto cached = read_cache(file, its_identity)) return cached;
-    const auto compiled = Program(*api, source).compile(expression, compute_capability);
-    if (compiled) write_cache(file, its_identity, *compiled);
+    const Stopwatch watch;
+    const auto kernels = static_cast<long long>(expressions.size());
+    const std::vector<std::string> options = compiler_options(source, compute_capability);
+    const std::string its_identity = identity(*api, source, expressions, options);
+    const std::optional<CacheFolder> cache = CacheFolder::open();
+    if (cache) {
+        if (auto cached = read_cache(*cache, its_identity, expressions.size())) {
+            count_compilation({.from_cache = kernels, .ms = watch.ms()});
+            return cached;
+        }
+    }
+    auto compiled = Program(*api, source).compile(expressions, options);
+    if (compiled && cache) write_cache(*cache, its_identity, *compiled);
+    if (compiled) count_compilation({.compiled = kernels, .ms = watch.ms()});
     return compiled;
 }
 

@@ -22,17 +22,19 @@ struct KernelText {
 /// name for every other library with kernels to specialise.
 std::span<const KernelText> kernel_texts();
 
-/// Source of a kernel: the file that defines it, and all files that it may include. Each name must
+/// Source of kernels: the file that defines them, and all files that it may include. Each name must
 /// stand for one text, but for that of a root that is made at run time, which comes with its text.
 struct KernelSource {
     std::string root;
     std::vector<std::span<const KernelText>> texts;
     std::string root_text{};
+    /// Of the compiler, beside those that all kernels have: "--fmad=false".
+    std::vector<std::string> options{};
 };
 
-/// A kernel as machine code for one architecture, with its name there.
-struct CompiledKernel {
-    std::string name;
+/// Kernels as machine code for one architecture, with their names there.
+struct CompiledKernels {
+    std::vector<std::string> names;
     std::string cubin;
     bool from_cache = false;
 };
@@ -40,8 +42,8 @@ struct CompiledKernel {
 /// The compiler refuses a kernel.
 class CompileError : public DeviceError {
   public:
-    CompileError(const std::string& expression, std::string log)
-        : DeviceError(text("compiling ", expression, " failed:\n", log)), log_(std::move(log)) {}
+    CompileError(const std::string& expressions, std::string log)
+        : DeviceError(text("compiling ", expressions, " failed:\n", log)), log_(std::move(log)) {}
     /// The compiler's message.
     const std::string& log() const { return log_; }
 
@@ -49,13 +51,14 @@ class CompileError : public DeviceError {
     std::string log_;
 };
 
-/// Compiles the kernel named by `expression` ("aperture::dense::solve_kernel<float, 20, 16>") for
-/// `compute_capability` (90 for sm_90) with NVRTC; needs no GPU. Results are cached on disk in
-/// $XDG_CACHE_HOME/aperture or ~/.cache/aperture unless APERTURE_CACHE is "off"; cache files that
-/// are unreadable, damaged, or of another expression or text, are replaced. Empty if NVRTC is not
-/// installed, incomplete or older than the architecture, or if APERTURE_NVRTC is "off". Throws
-/// CompileError. Thread-safe.
-std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
-                                             const std::string& expression, int compute_capability);
+/// Compiles the kernels named by `expressions` ("aperture::dense::solve_kernel<float, 20, 16>")
+/// together for `compute_capability` (90 for sm_90) with NVRTC; needs no GPU. Names are in the
+/// order of the expressions. Results are kept in the CacheFolder and counted in
+/// compilation_counts(). Empty if NVRTC is not installed, incomplete, older than the architecture
+/// or does not know an option, or if APERTURE_NVRTC is "off". Throws CompileError. Thread-safe;
+/// calls compile at the same time.
+std::optional<CompiledKernels> compile_kernels(const KernelSource& source,
+                                               const std::vector<std::string>& expressions,
+                                               int compute_capability);
 
 }  // namespace aperture::core

@@ -1,37 +1,34 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <map>
-#include <mutex>
 #include <tuple>
-#include <utility>
 
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/gpu/specialise.hpp"
+#include "libcore/once_per_key.hpp"
 
 namespace aperture::core::detail {
 
-const void* load_kernel(Gpu& gpu, const KernelSource& source, const std::string& expression) {
-    struct Loaded {
-        std::string image;
-        cudaKernel_t kernel = nullptr;
-        bool cannot_be = false;
-    };
-    static std::mutex mutex;
-    static std::map<std::tuple<int, std::string, std::string, std::string>, Loaded> loaded;
+const std::vector<const void*>& load_kernels(Gpu& gpu, const KernelSource& source,
+                                             const std::vector<std::string>& expressions) {
+    using Key = std::tuple<int, std::string, std::string, std::vector<std::string>,
+                           std::vector<std::string>>;
+    static OncePerKey<Key, std::vector<const void*>> loaded;
 
-    const std::scoped_lock lock(mutex);
-    Loaded& entry = loaded[{gpu.device(), source.root, source.root_text, expression}];
-    if (entry.kernel == nullptr && !entry.cannot_be) {
-        auto compiled = compile_kernel(source, expression, gpu.compute_capability());
-        entry.cannot_be = !compiled;
-        if (!compiled) return nullptr;
-        entry.image = std::move(compiled->cubin);
+    const Key key{gpu.device(), source.root, source.root_text, source.options, expressions};
+    return loaded.get(key, [&] {
+        std::vector<const void*> kernels;
+        const auto compiled = compile_kernels(source, expressions, gpu.compute_capability());
+        if (!compiled) return kernels;
         cudaLibrary_t library = nullptr;
-        APERTURE_CUDA_TRY(cudaLibraryLoadData(&library, entry.image.data(), nullptr, nullptr, 0,
+        APERTURE_CUDA_TRY(cudaLibraryLoadData(&library, compiled->cubin.data(), nullptr, nullptr, 0,
                                               nullptr, nullptr, 0));
-        APERTURE_CUDA_TRY(cudaLibraryGetKernel(&entry.kernel, library, compiled->name.c_str()));
-    }
-    return entry.kernel;
+        for (const std::string& name : compiled->names) {
+            cudaKernel_t kernel = nullptr;
+            APERTURE_CUDA_TRY(cudaLibraryGetKernel(&kernel, library, name.c_str()));
+            kernels.push_back(kernel);
+        }
+        return kernels;
+    });
 }
 
 }  // namespace aperture::core::detail

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aperture/core/version.hpp"
+#include "libcore/count_compilation.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -63,6 +64,20 @@ TEST(Report, OfAGpuHasNoThreads) {
     report.device.name = "NVIDIA H200";
     EXPECT_EQ(nlohmann::json::parse(report.json({}))["device"],
               nlohmann::json({{"kind", "gpu"}, {"name", "NVIDIA H200"}}));
+}
+
+TEST(Report, CountsKernelsMadeAtRunTime) {
+    const core::CompilationCounts before = core::compilation_counts();
+    const auto object_of = [] { return nlohmann::json::parse(Report().json({})); };
+    EXPECT_EQ(object_of().contains("run_time_compilation"),
+              before.compiled + before.from_cache > 0);
+    core::count_compilation({.compiled = 0, .from_cache = 2, .ms = 1.5});
+    EXPECT_TRUE(object_of().contains("run_time_compilation"));
+    core::count_compilation({.compiled = 1, .from_cache = 0, .ms = 640});
+    EXPECT_EQ(object_of()["run_time_compilation"],
+              nlohmann::json({{"compiled", before.compiled + 1},
+                              {"from_cache", before.from_cache + 2},
+                              {"ms", before.ms + 641.5}}));
 }
 
 TEST(Report, HasNamesThatAreNotUtf8) {

@@ -9,8 +9,10 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "aperture/core/compilation_counts.hpp"
 #include "aperture/core/error.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 
@@ -18,7 +20,7 @@ namespace aperture {
 namespace {
 
 namespace fs = std::filesystem;
-using core::CompiledKernel;
+using core::CompiledKernels;
 using core::KernelText;
 using testing::HasSubstr;
 
@@ -66,12 +68,12 @@ class Nvrtc : public testing::Test {
     }
     ~Nvrtc() override { fs::remove_all(folder_); }
 
-    static std::optional<CompiledKernel> try_to_compile(int count, int architecture) {
-        return core::compile_kernel(source(scale_kernel),
-                                    "aperture::test::scale<float, " + std::to_string(count) + ">",
-                                    architecture);
+    static std::optional<CompiledKernels> try_to_compile(int count, int architecture) {
+        return core::compile_kernels(source(scale_kernel),
+                                     {core::text("aperture::test::scale<float, ", count, ">")},
+                                     architecture);
     }
-    static CompiledKernel compile(int count, int architecture = 90) {
+    static CompiledKernels compile(int count, int architecture = 90) {
         return try_to_compile(count, architecture).value();
     }
     template <std::size_t Size>
@@ -95,7 +97,7 @@ TEST_F(Nvrtc, CompilesEveryCoreKernelHeaderByItself) {
         const std::string text =
             "#include \"" + std::string(header.name) + "\"\n__global__ void nothing() {}\n";
         const KernelText root[] = {{"test/alone.cuh", text.c_str()}};
-        EXPECT_TRUE(core::compile_kernel(source(root), "nothing", 80)) << header.name;
+        EXPECT_TRUE(core::compile_kernels(source(root), {"nothing"}, 80)) << header.name;
     }
     EXPECT_GE(core::kernel_texts().size(), 7u);
 }
@@ -104,23 +106,23 @@ TEST_F(Nvrtc, CompilesEveryPrimitiveForOldAndNewArchitectures) {
     for (const int architecture : {80, 89, 120}) {
         for (const char* type : {"float", "double", "aperture::core::Complex<float>",
                                  "aperture::core::Complex<double>"}) {
-            const CompiledKernel compiled =
-                core::compile_kernel(source(every_primitive),
-                                     "aperture::test::every_primitive<" + std::string(type) + ">",
-                                     architecture)
+            const CompiledKernels compiled =
+                core::compile_kernels(source(every_primitive),
+                                      {core::text("aperture::test::every_primitive<", type, ">")},
+                                      architecture)
                     .value();
             EXPECT_EQ(compiled.cubin.substr(1, 3), "ELF");
-            EXPECT_THAT(compiled.name, HasSubstr("every_primitive"));
+            EXPECT_THAT(compiled.names.at(0), HasSubstr("every_primitive"));
         }
     }
 }
 
 TEST_F(Nvrtc, TheSecondTimeComesFromTheCache) {
-    const CompiledKernel first = compile(20), second = compile(20);
+    const CompiledKernels first = compile(20), second = compile(20);
     EXPECT_FALSE(first.from_cache);
     EXPECT_TRUE(second.from_cache);
     EXPECT_EQ(first.cubin, second.cubin);
-    EXPECT_EQ(first.name, second.name);
+    EXPECT_EQ(first.names, second.names);
     EXPECT_EQ(cache_files().size(), 1u) << "only whole files under their own name";
     EXPECT_FALSE(compile(21).from_cache);
     EXPECT_FALSE(compile(20, 80).from_cache);
@@ -133,7 +135,7 @@ TEST_F(Nvrtc, ChangedTextIsAnotherKernel) {
     changed += "// changed\n";
     const KernelText root[] = {{scale_kernel[0].name, changed.c_str()}};
     EXPECT_FALSE(
-        core::compile_kernel(source(root), "aperture::test::scale<float, 20>", 90)->from_cache);
+        core::compile_kernels(source(root), {"aperture::test::scale<float, 20>"}, 90)->from_cache);
 }
 
 TEST_F(Nvrtc, AFileOfAnotherTextIsReplaced) {
@@ -142,28 +144,28 @@ TEST_F(Nvrtc, AFileOfAnotherTextIsReplaced) {
             "text",
             {core::kernel_texts()},
             core::text("__global__ void k(int* a) { *a = ", value, "; }\n")};
-        return core::compile_kernel(source, "k", 90).value();
+        return core::compile_kernels(source, {"k"}, 90).value();
     };
-    const CompiledKernel five = compile_text(5);
+    const CompiledKernels five = compile_text(5);
     const fs::path file = cache_files().at(0);
     fs::copy_file(file, folder_ / "five");
     fs::remove(file);
-    const CompiledKernel six = compile_text(6);
+    const CompiledKernels six = compile_text(6);
     EXPECT_NE(five.cubin, six.cubin);
     // As if both texts had one hash.
     fs::rename(folder_ / "five", cache_files().at(0));
-    const CompiledKernel again = compile_text(6);
+    const CompiledKernels again = compile_text(6);
     EXPECT_FALSE(again.from_cache);
     EXPECT_EQ(again.cubin, six.cubin);
     EXPECT_TRUE(compile_text(6).from_cache);
 }
 
 TEST_F(Nvrtc, DamagedCacheFilesAreReplaced) {
-    const CompiledKernel good = compile(20);
+    const CompiledKernels good = compile(20);
     const fs::path file = cache_files().at(0);
     const auto size = fs::file_size(file);
     const auto expect_replaced = [&](const char* damage) {
-        const CompiledKernel again = compile(20);
+        const CompiledKernels again = compile(20);
         EXPECT_FALSE(again.from_cache) << damage;
         EXPECT_EQ(again.cubin, good.cubin) << damage;
         EXPECT_TRUE(compile(20).from_cache) << damage;
@@ -194,7 +196,7 @@ TEST_F(Nvrtc, WithoutACacheItCompilesEveryTime) {
 TEST_F(Nvrtc, ErrorsCarryTheCompilersWords) {
     const KernelText root[] = {{"test/broken.cuh", "__global__ void k() { undeclared = 1; }\n"}};
     try {
-        core::compile_kernel(source(root), "k", 90);
+        core::compile_kernels(source(root), {"k"}, 90);
         FAIL() << "compiled";
     } catch (const core::DeviceError& error) {
         EXPECT_THAT(error.what(), HasSubstr("undeclared"));
@@ -222,15 +224,68 @@ TEST_F(NvrtcDeathTest, GivesNothingWhereItIsNotInstalled) {
 }
 
 TEST_F(Nvrtc, ThreadsMayCompileAtTheSameTime) {
-    const CompiledKernel expected = compile(8);
+    const CompiledKernels expected = compile(8);
     fs::remove(cache_files().at(0));
-    std::vector<CompiledKernel> compiled(4);
+    std::vector<CompiledKernels> compiled(4);
     {
         std::vector<std::jthread> threads;
-        for (CompiledKernel& own : compiled) threads.emplace_back([&own] { own = compile(8); });
+        for (CompiledKernels& own : compiled) threads.emplace_back([&own] { own = compile(8); });
     }
-    for (const CompiledKernel& own : compiled) EXPECT_EQ(own.cubin, expected.cubin);
+    for (const CompiledKernels& own : compiled) EXPECT_EQ(own.cubin, expected.cubin);
     EXPECT_EQ(cache_files().size(), 1u);
+}
+
+TEST_F(Nvrtc, CompilesSeveralKernelsTogether) {
+    const auto of_counts = [](const std::vector<int>& counts) {
+        std::vector<std::string> expressions;
+        for (const int count : counts) {
+            expressions.push_back(core::text("aperture::test::scale<float, ", count, ">"));
+        }
+        return core::compile_kernels(source(scale_kernel), expressions, 90).value();
+    };
+    const CompiledKernels both = of_counts({5, 3});
+    EXPECT_EQ(both.names, (std::vector{compile(5).names.at(0), compile(3).names.at(0)}));
+    for (const std::string& name : both.names) EXPECT_THAT(both.cubin, HasSubstr(name));
+    const CompiledKernels again = of_counts({5, 3});
+    EXPECT_TRUE(again.from_cache);
+    EXPECT_EQ(again.names, both.names);
+    EXPECT_EQ(again.cubin, both.cubin);
+    const CompiledKernels turned = of_counts({3, 5});
+    EXPECT_FALSE(turned.from_cache);
+    EXPECT_EQ(turned.names, (std::vector{both.names[1], both.names[0]}));
+}
+
+TEST_F(Nvrtc, TakesOptionsOfASource) {
+    constexpr KernelText root[] = {{"test/sum.cuh",
+                                    "__global__ void k(float* a) { *a = a[1] * a[2] + a[3]; }\n"
+                                    "#ifdef OTHER\n__global__ void other() {}\n#endif\n"}};
+    core::KernelSource fused = source(root), separate = source(root), defined = source(root);
+    separate.options = {"--fmad=false"};
+    defined.options = {"-DOTHER"};
+    const CompiledKernels of_fused = core::compile_kernels(fused, {"k"}, 90).value();
+    const CompiledKernels of_separate = core::compile_kernels(separate, {"k"}, 90).value();
+    EXPECT_FALSE(of_separate.from_cache);
+    EXPECT_NE(of_fused.cubin, of_separate.cubin);
+    EXPECT_TRUE(core::compile_kernels(separate, {"k"}, 90)->from_cache);
+    EXPECT_THROW(core::compile_kernels(fused, {"k", "other"}, 90), core::CompileError);
+    EXPECT_TRUE(core::compile_kernels(defined, {"k", "other"}, 90));
+}
+
+TEST_F(Nvrtc, CountsWhatItMakes) {
+    const auto counts_of = [](const auto& make) {
+        const core::CompilationCounts before = core::compilation_counts();
+        make();
+        const core::CompilationCounts after = core::compilation_counts();
+        EXPECT_GT(after.ms, before.ms);
+        return std::pair(after.compiled - before.compiled, after.from_cache - before.from_cache);
+    };
+    const auto make_two = [] {
+        core::compile_kernels(source(scale_kernel),
+                              {"aperture::test::scale<float, 1>", "aperture::test::scale<int, 1>"},
+                              90);
+    };
+    EXPECT_EQ(counts_of(make_two), (std::pair(2LL, 0LL)));
+    EXPECT_EQ(counts_of(make_two), (std::pair(0LL, 2LL)));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "aperture/core/error.hpp"
 #include "libcore/gpu/specialise.hpp"
@@ -99,8 +101,7 @@ TEST_F(OnGpu, RefusedLaunchesNameKernelAndLine) {
     gpu_->synchronize();
 }
 
-TEST_F(OnGpu, SpecialisedKernelsRun) {
-    static constexpr core::KernelText text[] = {{"test/scale.cuh", R"(
+constexpr core::KernelText scale_text[] = {{"test/scale.cuh", R"(
 #include "libcore/gpu/kernel.cuh"
 namespace aperture::primitives {
 template <class T, int Count>
@@ -110,7 +111,9 @@ __global__ void scale(T* values, T factor) {
 }
 }
 )"}};
-    const core::KernelSource source{text[0].name, {text, core::kernel_texts()}};
+
+TEST_F(OnGpu, SpecialisedKernelsRun) {
+    const core::KernelSource source{scale_text[0].name, {scale_text, core::kernel_texts()}};
     const auto kernel = core::specialise<decltype(scale<float, 5>)>(
         *gpu_, source, "aperture::primitives::scale<float, 5>");
     if (!kernel) GTEST_SKIP() << "no run-time compiler";
@@ -123,6 +126,43 @@ __global__ void scale(T* values, T factor) {
                                                           "aperture::primitives::scale<float, 5>")
                   .kernel,
               kernel.kernel);
+}
+
+TEST_F(OnGpu, SpecialisesSeveralKernelsInSeveralThreads) {
+    const core::KernelSource source{scale_text[0].name, {scale_text, core::kernel_texts()}};
+    const auto kernels_of = [&](core::Gpu& gpu, const std::string& type) {
+        return core::specialise<decltype(scale<float, 5>)>(
+            gpu, source,
+            {"aperture::primitives::scale<" + type + ", 2>",
+             "aperture::primitives::scale<" + type + ", 4>"});
+    };
+    if (kernels_of(*gpu_, "float").empty()) GTEST_SKIP() << "no run-time compiler";
+    // One pair for the first two threads, another one for the others.
+    std::vector<const void*> of_threads[4];
+    {
+        std::vector<std::jthread> threads;
+        for (int thread = 0; thread < 4; ++thread) {
+            threads.emplace_back([&, thread] {
+                core::Gpu gpu;
+                for (const auto kernel : kernels_of(gpu, thread < 2 ? "int" : "double")) {
+                    of_threads[thread].push_back(kernel.kernel);
+                }
+            });
+        }
+    }
+    EXPECT_EQ(of_threads[0].size(), 2u);
+    EXPECT_EQ(of_threads[0], of_threads[1]);
+    EXPECT_EQ(of_threads[2], of_threads[3]);
+    EXPECT_NE(of_threads[0], of_threads[2]);
+
+    const std::vector<float> in = samples<float>(8);
+    for (int k = 0; k < 2; ++k) {
+        Buffer<float, core::Gpu> values = bring(*gpu_, in);
+        core::launch(*gpu_, kernels_of(*gpu_, "float")[std::size_t(k)], {1, 32}, values.data(), 3);
+        const std::vector<float> out = fetch<core::Gpu, float>(*gpu_, values);
+        const std::size_t count = k == 0 ? 2 : 4;
+        for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(out[i], i < count ? 3 * in[i] : in[i]);
+    }
 }
 
 }  // namespace

@@ -37,10 +37,10 @@ ElementText example() {
 }
 
 std::string compiled(const ElementText& text) {
-    const auto kernel =
-        core::compile_kernel({"text", {core::kernel_texts(), kernel_texts()}, element_source(text)},
-                             "aperture::dense::text_kernel", 90);
-    return kernel ? kernel->name : "no run-time compiler";
+    const auto kernels = core::compile_kernels(
+        {"text", {core::kernel_texts(), kernel_texts()}, element_source(text)},
+        {"aperture::dense::text_kernel"}, 90);
+    return kernels ? kernels->names[0] : "no run-time compiler";
 }
 
 TEST(ElementTexts, CompileAtEveryLevel) {
