@@ -19,14 +19,14 @@ class Checker {
         }
     }
 
-    Matches check() {
+    PlannedCalls check() {
         const Block& all = program_.statements;
         at(all.empty() ? Location{} : all.back().where, [&] {
             core::expects(!all.empty() && std::holds_alternative<Return>(all.back().what),
                           "a program must end with return");
         });
         check(all, 0);
-        return std::move(matches_);
+        return std::move(calls_);
     }
 
   private:
@@ -128,7 +128,8 @@ class Checker {
         for (const SymbolId id : call.operands) expects_value(id);
         core::expects(std::max(call.operands.size(), call.results.size()) <= most_operands,
                       call.operation, " has more than ", most_operands, " operands or results");
-        Match match = registry_.find(call.operation).match({program_, call});
+        const auto& operation = registry_.find(call.operation);
+        Match match = operation->match({program_, call});
         core::expects(match.results.size() == call.results.size(), call.operation, " has ",
                       match.results.size(), " results, not ", call.results.size());
         for (std::size_t i = 0; i < call.results.size(); ++i) {
@@ -150,18 +151,18 @@ class Checker {
             }
             set_.insert(id);
         }
-        matches_.emplace(&call, std::move(match));
+        calls_.emplace(&call, PlannedCall{&call, std::move(match), operation});
     }
 
     const Program& program_;
     const Registry& registry_;
     std::set<SymbolId> set_;
-    Matches matches_;
+    PlannedCalls calls_;
 };
 
 }  // namespace
 
-Matches check(const Program& program, const Registry& registry) {
+PlannedCalls check(const Program& program, const Registry& registry) {
     return Checker(program, registry).check();
 }
 

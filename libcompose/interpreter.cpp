@@ -1,68 +1,34 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/compose/interpreter.hpp"
+#include "libcompose/interpreter.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "aperture/core/error.hpp"
+#include "libcompose/emit.hpp"
+#include "libcompose/kernels/arguments.hpp"
+#include "libcompose/operations/bodies.cuh"
 
 namespace aperture::compose {
 namespace {
 
-/// Entries that an operation computes at a time: those of a kernel's registers lie in the first
-/// cache. A multiple of `lanes`.
-constexpr int piece_length = 256;
-/// Sums are those of rows, column c in lane c mod 32, and of strips of 32 rows, whatever computes
-/// them. Rows of vectors have 4,096 entries.
-constexpr int lanes = 32;
-constexpr index_t strip_rows = 32;
-constexpr index_t vector_row = 4096;
+using kernels::lanes;
+using kernels::piece_length;
+using kernels::strip_rows;
+using kernels::Walk;
 
 constexpr std::size_t largest_number = 16;
 
-/// The rows of a kernel's elements.
-struct Rows {
-    explicit Rows(const Type& elements) {
-        if (elements.rank == 0) return;
-        const auto rank = static_cast<std::size_t>(elements.rank);
-        all = elements.size();
-        columns =
-            rank == 1 ? std::min(vector_row, std::max<index_t>(all, 1)) : elements.extent[rank - 1];
-        rows_of_plane = rank == 3 ? elements.extent[1] : rank == 2 ? elements.extent[0] : 0;
-        is_vector = rank == 1;
-        count = columns == 0 ? 0 : (all + columns - 1) / columns;
-    }
-    /// From `column` on, at most a piece.
-    RowPiece piece(index_t row, index_t column) const {
-        const index_t end = std::min(columns, all - row * columns);
-        const int length = static_cast<int>(std::min<index_t>(piece_length, end - column));
-        if (is_vector) return {0, 0, row * columns + column, length};
-        return {row / rows_of_plane, row % rows_of_plane, column, length};
-    }
-    index_t all = 0, columns = 0, rows_of_plane = 0, count = 0;
-    bool is_vector = false;
-};
-
-/// The sum of 32 lanes: halves are added to halves.
-template <class T>
-T sum_of_lanes(std::array<T, lanes>& sums) {
-    for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-        for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-    }
-    return sums[0];
+/// From `column` of a row of the walk on, at most a piece.
+RowPiece piece_at(const Walk& walk, index_t row, index_t column) {
+    const index_t end = walk.row_length(row);
+    const int length = static_cast<int>(std::min<index_t>(piece_length, end - column));
+    if (walk.rows_of_plane == 0) return {0, 0, row * walk.columns + column, length};
+    return {row / walk.rows_of_plane, row % walk.rows_of_plane, column, length};
 }
 
-/// Of the sums of strips.
-template <class T>
-T sum_of_strips(const std::vector<double>& strips) {
-    std::array<T, lanes> sums{};
-    for (std::size_t i = 0; i < strips.size(); ++i) sums[i % lanes] += static_cast<T>(strips[i]);
-    return sum_of_lanes(sums);
-}
-
-/// One piece of each register and broadcast scalar.
+/// One piece of each register and broadcast scalar: they lie in the first cache.
 class Scratch {
   public:
     explicit Scratch(std::size_t symbols) : numbers_(symbols * bytes_of_piece) {}
@@ -82,145 +48,64 @@ void broadcast(const void* number, int bytes, void* to) {
     }
 }
 
-}  // namespace
+/// The sums of lanes, strips and all of one call; numbers of its type.
+template <class T>
+struct SumsOf {
+    using Lanes = bodies::LaneSums<T, bodies::SumOf, lanes>;
 
-struct Interpreter::State {
-    State(const Plan& of_plan, const Registry& of_registry)
-        : plan(of_plan), program(*of_plan.program), registry(of_registry) {
-        memory.resize(program.symbols.size());
-        local.resize(program.symbols.size());
-        for (std::size_t i = 0; i < program.symbols.size(); ++i) set_known(i);
+    static T of_piece(const void* numbers) {
+        Lanes sums;
+        std::memcpy(sums.values, numbers, sizeof(sums.values));
+        return sums.total();
     }
-
-    void set_known(std::size_t i) {
-        const Symbol& symbol = program.symbols[i];
-        const bool number = symbol.type.is_scalar();
-        if (symbol.source == Source::local || number) {
-            local[i].resize(number ? largest_number : std::size_t(symbol.type.bytes()));
-            memory[i] = local[i].data();
+    static T of_all(const std::vector<double>& strips) {
+        Lanes sums;
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            sums.add(static_cast<int>(i % lanes), strips[i]);
         }
-        if (symbol.type.kind == Kind::constant) store<std::int64_t>(i, symbol.value);
-        if (symbol.source != Source::known || symbol.type.kind != Kind::scalar) return;
-        if (symbol.type.dtype == Dtype::f32) store(i, static_cast<float>(symbol.number));
-        if (symbol.type.dtype == Dtype::f64) store(i, symbol.number);
+        return sums.total();
     }
-    template <class T>
-    void store(std::size_t i, T value) {
-        std::memcpy(local[i].data(), &value, sizeof(value));
-    }
-    template <class T>
-    T load(SymbolId id) const {
-        T value{};
-        std::memcpy(&value, memory[std::size_t(id)], sizeof(value));
-        return value;
-    }
-
-    void bind(const Arguments& arguments) {
-        for (std::size_t i = 0; i < program.symbols.size(); ++i) {
-            const Symbol& symbol = program.symbols[i];
-            if (symbol.source != Source::input && symbol.source != Source::in_place) continue;
-            const auto found = arguments.find(symbol.name);
-            core::expects(found != arguments.end(), "there is no argument ", symbol.name);
-            core::expects(found->second.type == symbol.type, symbol.name, " is of type ",
-                          text_of(found->second.type), ", not a ", text_of(symbol.type));
-            core::expects(found->second.data != nullptr || symbol.type.size() == 0, symbol.name,
-                          " has no memory");
-            memory[i] = found->second.data;
-        }
-    }
-
-    /// False after a break.
-    bool run(core::Cpu& cpu, const std::vector<Step>& steps) {
-        return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-            return std::visit([&](const auto& what) { return run(cpu, what); }, step.what);
-        });
-    }
-    bool run(core::Cpu& cpu, const Repeat& repeat) {
-        const std::int64_t count = program[repeat.loop->count].value;
-        for (std::int64_t i = 0; i < count; ++i) {
-            store(std::size_t(repeat.loop->variable), i);
-            if (!run(cpu, repeat.body)) break;
-        }
-        return true;
-    }
-    bool run(core::Cpu& cpu, const RepeatWhile& repeat) {
-        std::int64_t times = 0;
-        while (load<bool>(repeat.loop->condition)) {
-            core::expects(times++ < repeat.loop->limit, "a loop did not end after ",
-                          repeat.loop->limit, " times");
-            if (!run(cpu, repeat.body)) break;
-        }
-        return true;
-    }
-    bool run(core::Cpu& cpu, const Branch& branch) {
-        return run(cpu, load<bool>(branch.branch->condition) ? branch.body : branch.otherwise);
-    }
-    bool run(core::Cpu&, const Break&) { return false; }
-    bool run(core::Cpu& cpu, const Kernel& kernel);
-
-    const Plan& plan;
-    const Program& program;
-    const Registry& registry;
-    std::vector<void*> memory;
-    std::vector<std::vector<unsigned char>> local;
 };
 
-namespace {
+}  // namespace
 
-/// One kernel: scalars once, then all calls on a piece of a row, strips of rows in parallel.
-class KernelRun {
-  public:
-    KernelRun(const Program& program, const Registry& registry, const Kernel& kernel,
-              const std::vector<void*>& memory)
-        : program_(program), kernel_(kernel), memory_(memory), rows_(kernel.elements) {
-        for (std::size_t i = 0; i < kernel.calls.size(); ++i) {
-            const Call& call = *kernel.calls[i];
-            const bool sums = kernel.matches[i].level == Level::sum;
-            calls_.push_back({&registry.find(call.operation),
-                              {program, call},
-                              sums,
-                              !sums && kernel.matches[i].results[0].is_scalar()});
+struct InterpretedKernel::State {
+    State(const Program& of_program, const Kernel& of_kernel)
+        : program(of_program), kernel(of_kernel), walk(walk_over(of_kernel.elements)) {
+        for (const PlannedCall& planned : kernel.calls) {
+            const bool sums = planned.match.level == Level::sum;
+            calls.push_back({planned.operation.get(),
+                             {program, *planned.call},
+                             sums,
+                             !sums && planned.match.results[0].is_scalar()});
         }
-        in_register_.resize(program.symbols.size());
-        for (const SymbolId id : kernel.registers) in_register_[std::size_t(id)] = true;
+        in_register.resize(program.symbols.size());
+        for (const SymbolId id : kernel.registers) in_register[std::size_t(id)] = true;
         // What is read before it is overwritten stays in its memory.
-        for (const SymbolId id : kernel.loads) in_register_[std::size_t(id)] = false;
-        strip_sums_.resize(calls_.size(), std::vector<double>(std::size_t(strips())));
+        for (const SymbolId id : kernel.loads) in_register[std::size_t(id)] = false;
+        strip_sums.resize(calls.size(), std::vector<double>(std::size_t(walk.strips())));
     }
 
-    void run(core::Cpu& cpu) {
-        compute_scalars();
-        if (kernel_.elements.rank == 0) return;
-#pragma omp parallel num_threads(cpu.threads())
-        {
-            Scratch scratch(program_.symbols.size());
-            broadcast_scalars(scratch);
-#pragma omp for schedule(static)
-            for (index_t strip = 0; strip < strips(); ++strip) compute_strip(strip, scratch);
-        }
-        store_sums();
-    }
-
-  private:
     struct PreparedCall {
         const Operation* operation;
         CallSite site;
         bool sums;
         bool of_scalars;
     };
+    /// 32 numbers of f32 or f64 each.
+    using LaneNumbers = std::vector<std::array<double, lanes>>;
 
-    index_t strips() const { return (rows_.count + strip_rows - 1) / strip_rows; }
-    void* memory(SymbolId id) const { return memory_[std::size_t(id)]; }
-    bool is_f32(const PreparedCall& call) const { return call.site.type(0).dtype == Dtype::f32; }
+    static bool is_f32(const PreparedCall& call) { return call.site.type(0).dtype == Dtype::f32; }
+    void* memory(SymbolId id) const { return symbols[std::size_t(id)]; }
 
     /// Nothing in a kernel is scalar that arrays of the same kernel determine.
     void compute_scalars() const {
-        for (const PreparedCall& call : calls_) {
+        for (const PreparedCall& call : calls) {
             if (!call.of_scalars) continue;
             std::vector<RowOperand> operands;
             std::vector<void*> results;
             for (const SymbolId id : call.site.call.operands) {
-                operands.push_back({memory(id), nullptr, program_[id].type});
+                operands.push_back({memory(id), nullptr, program[id].type});
             }
             for (const SymbolId id : call.site.call.results) results.push_back(memory(id));
             call.operation->compute(call.site, {0, 0, 0, 1}, operands, results);
@@ -228,61 +113,56 @@ class KernelRun {
     }
 
     void broadcast_scalars(Scratch& scratch) const {
-        for (const PreparedCall& call : calls_) {
+        for (const PreparedCall& call : calls) {
             for (const SymbolId id : call.site.call.operands) {
-                const Type& type = program_[id].type;
+                const Type& type = program[id].type;
                 if (type.is_scalar()) broadcast(memory(id), bytes_of(type.dtype), scratch.of(id));
             }
         }
     }
 
     void compute_strip(index_t strip, Scratch& scratch) {
-        const index_t end = std::min((strip + 1) * strip_rows, rows_.count);
-        // Of f32, too: each is one exactly.
-        std::vector<std::array<double, lanes>> sums(calls_.size());
+        const index_t end = std::min((strip + 1) * strip_rows, walk.rows);
+        for (auto& of_call : strip_sums) of_call[std::size_t(strip)] = 0;
+        LaneNumbers sums(calls.size());
         for (index_t row = strip * strip_rows; row < end; ++row) {
-            for (auto& of_call : sums) of_call.fill(0);
-            const index_t length = std::min(rows_.columns, rows_.all - row * rows_.columns);
-            for (index_t column = 0; column < length; column += piece_length) {
+            for (index_t column = 0; column < walk.row_length(row); column += piece_length) {
+                for (auto& of_call : sums) of_call.fill(0);
                 compute_piece(row, column, scratch, sums);
-            }
-            for (std::size_t i = 0; i < calls_.size(); ++i) {
-                if (calls_[i].sums) add_row(i, strip, sums[i]);
+                for (std::size_t i = 0; i < calls.size(); ++i) {
+                    if (calls[i].sums) add_piece(i, strip, sums[i]);
+                }
             }
         }
     }
-    void add_row(std::size_t i, index_t strip, std::array<double, lanes>& of_row) {
-        double& sum = strip_sums_[i][std::size_t(strip)];
-        if (is_f32(calls_[i])) {
-            auto* const numbers = reinterpret_cast<float*>(of_row.data());
-            std::array<float, lanes> row{};
-            std::memcpy(row.data(), numbers, sizeof(row));
-            sum = static_cast<float>(sum) + sum_of_lanes(row);
+    void add_piece(std::size_t i, index_t strip, const std::array<double, lanes>& of_piece) {
+        double& sum = strip_sums[i][std::size_t(strip)];
+        if (is_f32(calls[i])) {
+            sum = static_cast<float>(sum) + SumsOf<float>::of_piece(of_piece.data());
         } else {
-            sum += sum_of_lanes(of_row);
+            sum += SumsOf<double>::of_piece(of_piece.data());
         }
     }
 
-    void compute_piece(index_t row, index_t column, Scratch& scratch,
-                       std::vector<std::array<double, lanes>>& sums) const {
-        const RowPiece piece = rows_.piece(row, column);
-        const auto place = std::size_t(row * rows_.columns + column);
+    void compute_piece(index_t row, index_t column, Scratch& scratch, LaneNumbers& sums) const {
+        const RowPiece piece = piece_at(walk, row, column);
+        const auto place = std::size_t(row * walk.columns + column);
         const auto here = [&](SymbolId id) -> void* {
-            const Type& type = program_[id].type;
-            if (type.is_scalar() || in_register_[std::size_t(id)]) return scratch.of(id);
+            const Type& type = program[id].type;
+            if (type.is_scalar() || in_register[std::size_t(id)]) return scratch.of(id);
             if (memory(id) == nullptr) return nullptr;
             return static_cast<unsigned char*>(memory(id)) +
                    place * std::size_t(bytes_of(type.dtype));
         };
         std::array<RowOperand, most_operands> operands;
         std::array<void*, most_operands> results{};
-        for (std::size_t i = 0; i < calls_.size(); ++i) {
-            const PreparedCall& call = calls_[i];
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            const PreparedCall& call = calls[i];
             if (call.of_scalars) continue;
             const Call& of = call.site.call;
             for (std::size_t k = 0; k < of.operands.size(); ++k) {
                 const SymbolId id = of.operands[k];
-                operands[k] = {here(id), memory(id), program_[id].type};
+                operands[k] = {here(id), memory(id), program[id].type};
             }
             for (std::size_t k = 0; k < of.results.size(); ++k) {
                 results[k] = call.sums ? sums[i].data() : here(of.results[k]);
@@ -293,60 +173,48 @@ class KernelRun {
     }
 
     void store_sums() const {
-        for (std::size_t i = 0; i < calls_.size(); ++i) {
-            if (!calls_[i].sums) continue;
-            void* const to = memory(calls_[i].site.call.results[0]);
-            if (is_f32(calls_[i])) {
-                const auto sum = sum_of_strips<float>(strip_sums_[i]);
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            if (!calls[i].sums) continue;
+            void* const to = memory(calls[i].site.call.results[0]);
+            if (is_f32(calls[i])) {
+                const float sum = SumsOf<float>::of_all(strip_sums[i]);
                 std::memcpy(to, &sum, sizeof(sum));
             } else {
-                const auto sum = sum_of_strips<double>(strip_sums_[i]);
+                const double sum = SumsOf<double>::of_all(strip_sums[i]);
                 std::memcpy(to, &sum, sizeof(sum));
             }
         }
     }
 
-    const Program& program_;
-    const Kernel& kernel_;
-    const std::vector<void*>& memory_;
-    Rows rows_;
-    std::vector<PreparedCall> calls_;
-    std::vector<bool> in_register_;
-    std::vector<std::vector<double>> strip_sums_;
+    const Program& program;
+    const Kernel& kernel;
+    Walk walk;
+    std::vector<PreparedCall> calls;
+    std::vector<bool> in_register;
+    std::vector<std::vector<double>> strip_sums;
+    void* const* symbols = nullptr;
 };
 
-}  // namespace
+InterpretedKernel::InterpretedKernel(const Program& program, const Kernel& kernel)
+    : state_(std::make_unique<State>(program, kernel)) {}
+InterpretedKernel::~InterpretedKernel() = default;
+InterpretedKernel::InterpretedKernel(InterpretedKernel&&) noexcept = default;
 
-bool Interpreter::State::run(core::Cpu& cpu, const Kernel& kernel) {
-    KernelRun(program, registry, kernel, memory).run(cpu);
-    return true;
-}
-
-Interpreter::Interpreter(const Plan& plan, const Registry& registry)
-    : state_(std::make_unique<State>(plan, registry)) {}
-Interpreter::~Interpreter() = default;
-Interpreter::Interpreter(Interpreter&&) noexcept = default;
-Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
-
-void Interpreter::run(core::Cpu& cpu, const Arguments& arguments,
-                      std::span<const Argument> results) {
+void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     State& state = *state_;
-    state.bind(arguments);
-    const auto& returned = std::get<Return>(state.program.statements.back().what).values;
-    core::expects(results.size() == returned.size(), "the program returns ", returned.size(),
-                  " values, not ", results.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const Symbol& symbol = state.program[returned[i]];
-        core::expects(results[i].type == symbol.type, symbol.name, " is of type ",
-                      text_of(symbol.type), ", not a ", text_of(results[i].type));
-    }
-    state.run(cpu, state.plan.steps);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const void* const from = state.memory[std::size_t(returned[i])];
-        if (from != results[i].data) {
-            std::memcpy(results[i].data, from, std::size_t(results[i].type.bytes()));
+    state.symbols = symbols;
+    state.compute_scalars();
+    if (state.kernel.elements.rank == 0) return;
+#pragma omp parallel num_threads(cpu.threads())
+    {
+        Scratch scratch(state.program.symbols.size());
+        state.broadcast_scalars(scratch);
+#pragma omp for schedule(static)
+        for (index_t strip = 0; strip < state.walk.strips(); ++strip) {
+            state.compute_strip(strip, scratch);
         }
     }
+    state.store_sums();
 }
 
 }  // namespace aperture::compose

@@ -18,10 +18,13 @@ class KernelBuilder {
     KernelBuilder(const Program& program, Fusion fusion) : program_(program), fusion_(fusion) {}
 
     /// Whether a call may join. Threads of a kernel see what others wrote only after it.
-    bool accepts(const Call& call, const Match& match) const {
+    bool accepts(const PlannedCall& planned) const {
+        const auto& [call_pointer, match, operation] = planned;
+        const Call& call = *call_pointer;
         if (kernel_.calls.empty()) return true;
-        if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.matches.back()))
+        if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.calls.back().match)) {
             return false;
+        }
         const Type elements = elements_of(call, match);
         if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
             return false;
@@ -39,7 +42,9 @@ class KernelBuilder {
         });
     }
 
-    void add(const Call& call, const Match& match) {
+    void add(const PlannedCall& planned) {
+        const Call& call = *planned.call;
+        const Match& match = planned.match;
         const Type elements = elements_of(call, match);
         if (elements.rank > 0 || kernel_.calls.empty()) kernel_.elements = elements;
         for (std::size_t i = 0; i < call.operands.size(); ++i) {
@@ -52,8 +57,7 @@ class KernelBuilder {
             written_.insert(id);
             if (match.level == Level::sum) summed_.insert(id);
         }
-        kernel_.calls.push_back(&call);
-        kernel_.matches.push_back(match);
+        kernel_.calls.push_back(planned);
     }
 
     bool empty() const { return kernel_.calls.empty(); }
@@ -70,10 +74,12 @@ class KernelBuilder {
             (lives ? kernel_.stores : kernel_.registers).push_back(id);
             if (lives) kernel_.bytes += bytes_of(id);
         }
-        for (std::size_t i = 0; i < kernel_.calls.size(); ++i) {
-            const Type elements = elements_of(*kernel_.calls[i], kernel_.matches[i]);
-            kernel_.flops += kernel_.matches[i].flops * double(elements.size());
+        for (const PlannedCall& planned : kernel_.calls) {
+            const Type elements = elements_of(*planned.call, planned.match);
+            kernel_.flops += planned.match.flops * double(elements.size());
         }
+        kernel_.exchanges = fusion_ != Fusion::none && exchanges(live);
+        if (kernel_.exchanges) kernel_.bytes = 0;
         Kernel done = std::move(kernel_);
         *this = KernelBuilder(program_, fusion_);
         return done;
@@ -89,6 +95,19 @@ class KernelBuilder {
     }
 
   private:
+    /// Whether all calls copy arrays of the program's own that nobody reads later.
+    bool exchanges(const SymbolSet& live) const {
+        SymbolSet met;
+        return std::all_of(kernel_.calls.begin(), kernel_.calls.end(), [&](const PlannedCall& one) {
+            const SymbolId to = one.call->results[0];
+            return one.call->operation == "copy" && met.insert(to).second && [&] {
+                const SymbolId from = one.call->operands[0];
+                return program_[from].type.kind == Kind::array &&
+                       program_[from].source == Source::local && live.count(from) == 0 &&
+                       met.insert(from).second;
+            }();
+        });
+    }
     static bool fuses(const Match& match) {
         return match.level == Level::element || match.level == Level::sum;
     }
@@ -109,7 +128,7 @@ class Planner {
   public:
     Planner(const Program& program, const Registry& registry, Fusion fusion)
         : program_(program),
-          matches_(check(program, registry)),
+          calls_(check(program, registry)),
           live_(live_symbols(program)),
           fusion_(fusion) {}
 
@@ -127,9 +146,9 @@ class Planner {
                 add(statement, all);
                 continue;
             }
-            const Match& match = matches_.at(call);
-            if (!kernel.accepts(*call, match)) finish();
-            kernel.add(*call, match);
+            const PlannedCall& planned = calls_.at(call);
+            if (!kernel.accepts(planned)) finish();
+            kernel.add(planned);
             last = call;
         }
         finish();
@@ -150,7 +169,7 @@ class Planner {
     }
 
     const Program& program_;
-    Matches matches_;
+    PlannedCalls calls_;
     std::map<const Call*, Live> live_;
     Fusion fusion_;
 };
@@ -188,9 +207,9 @@ class Explanation {
             extents += core::text(i > 0 ? " x " : "", kernel.elements.extent[std::size_t(i)]);
         }
         std::string calls;
-        for (const Call* call : kernel.calls) calls += " " + call->operation;
-        line(core::text("kernel ", ++kernels_, ", ", extents.empty() ? "scalars" : extents, ":",
-                        calls));
+        for (const PlannedCall& planned : kernel.calls) calls += " " + planned.call->operation;
+        line(core::text("kernel ", kernel.number + 1, ", ", extents.empty() ? "scalars" : extents,
+                        ":", calls, kernel.exchanges ? ", by an exchange of memory" : ""));
         ++depth_;
         if (!kernel.loads.empty()) line("loads" + names(kernel.loads));
         if (!kernel.stores.empty()) line("stores" + names(kernel.stores));
@@ -217,13 +236,41 @@ class Explanation {
     const Program& program_;
     std::string all_;
     std::size_t depth_ = 0;
-    int kernels_ = 0;
 };
 
 }  // namespace
 
-Plan plan(const Program& program, const Registry& registry, Fusion fusion) {
-    return {&program, Planner(program, registry, fusion).steps(program.statements)};
+namespace {
+
+template <class Steps, class Action>
+void for_each_kernel(Steps& steps, const Action& action) {
+    for (auto& step : steps) {
+        if (auto* kernel = std::get_if<Kernel>(&step.what)) action(*kernel);
+        if (auto* repeat = std::get_if<Repeat>(&step.what)) for_each_kernel(repeat->body, action);
+        if (auto* repeat = std::get_if<RepeatWhile>(&step.what)) {
+            for_each_kernel(repeat->body, action);
+        }
+        if (auto* branch = std::get_if<Branch>(&step.what)) {
+            for_each_kernel(branch->body, action);
+            for_each_kernel(branch->otherwise, action);
+        }
+    }
+}
+
+}  // namespace
+
+Plan plan(Program program, const Registry& registry, Fusion fusion) {
+    Plan made{std::make_shared<const Program>(std::move(program)), {}};
+    made.steps = Planner(*made.program, registry, fusion).steps(made.program->statements);
+    int kernels = 0;
+    for_each_kernel(made.steps, [&](Kernel& kernel) { kernel.number = kernels++; });
+    return made;
+}
+
+std::vector<const Kernel*> Plan::kernels() const {
+    std::vector<const Kernel*> all;
+    for_each_kernel(steps, [&](const Kernel& kernel) { all.push_back(&kernel); });
+    return all;
 }
 
 std::string explain(const Plan& plan) { return Explanation(*plan.program).text(plan.steps); }

@@ -39,9 +39,9 @@ void Registry::add(const std::string& name, std::shared_ptr<const Operation> ope
                   name, " already");
 }
 
-const Operation& Registry::find(std::string_view name) const {
+const std::shared_ptr<const Operation>& Registry::find(std::string_view name) const {
     const auto found = operations_.find(name);
-    if (found != operations_.end()) return *found->second;
+    if (found != operations_.end()) return found->second;
     const std::size_t similar = 1 + name.size() / 4;
     std::string also;
     for (const auto& [known, operation] : operations_) {

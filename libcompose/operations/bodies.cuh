@@ -43,4 +43,70 @@ struct Select {
     }
 };
 
+/// What is read beyond an image's border.
+struct Replicate {
+    static constexpr bool zero = false;
+};
+struct Zero {
+    static constexpr bool zero = true;
+};
+
+/// A neighbour and its weight.
+template <int down_rows, int right_columns, class T>
+struct Tap {
+    static constexpr int down = down_rows, right = right_columns;
+    T weight;
+};
+template <int down, int right, class T>
+APERTURE_HD Tap<down, right, T> tap(T weight) {
+    return {weight};
+}
+/// Weights times neighbours, added in their order.
+template <class Border, class Place, class T, class First, class... Others>
+APERTURE_HD T stencil(const Place& at, const T* image, First first, Others... others) {
+    T sum = first.weight * at.template neighbour<Border>(image, First::down, First::right);
+    ((sum = fma(others.weight, at.template neighbour<Border>(image, Others::down, Others::right),
+                sum)),
+     ...);
+    return sum;
+}
+
+/// The entry where row + column is even, or odd; else zero.
+template <int remainder, class Place, class T>
+APERTURE_HD T checkered(const Place& at, T entry) {
+    return (at.row + at.column) % 2 == remainder ? entry : T(0);
+}
+
+/// How sums combine their terms.
+struct SumOf : Add {
+    template <class T>
+    APERTURE_HD static T none() {
+        return T(0);
+    }
+};
+
+/// Sums of lanes, or one lane's.
+template <class T, class Combine, int lanes>
+struct LaneSums {
+    T values[lanes];
+
+    APERTURE_HD LaneSums() {
+        for (int i = 0; i < lanes; ++i) values[i] = Combine::template none<T>();
+    }
+    template <class Term>
+    APERTURE_HD void add(int lane, Term term) {
+        T& sum = values[lanes == 1 ? 0 : lane];
+        sum = Combine::of(sum, static_cast<T>(term));
+    }
+    /// Halves are added to halves.
+    APERTURE_HD T total() const {
+        T sums[lanes];
+        for (int i = 0; i < lanes; ++i) sums[i] = values[i];
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            for (int i = 0; i < half; ++i) sums[i] = Combine::of(sums[i], sums[i + half]);
+        }
+        return sums[0];
+    }
+};
+
 }  // namespace aperture::compose::bodies

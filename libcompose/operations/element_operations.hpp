@@ -6,6 +6,9 @@
 
 namespace aperture::compose {
 
+/// A number in C++, without rounding.
+std::string literal(Dtype dtype, double number);
+
 /// Arithmetic, comparisons and functions of entries in one place.
 void add_pointwise(Registry& registry);
 /// Stencils, and what depends on the place in an image.

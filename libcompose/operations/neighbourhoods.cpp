@@ -50,6 +50,20 @@ class StencilProduct : public Operation {
         }
     }
 
+    Code code(const CallSite& site, std::span<const std::string> operands,
+              std::span<const std::string>) const override {
+        const Stencil& stencil = site.operand(0).stencil;
+        std::string call = core::text(
+            "bodies::stencil<bodies::", stencil.border == Border::zero ? "Zero" : "Replicate",
+            ">(at, ", operands[1]);
+        for (std::size_t k = 0; k < stencil.offsets.size(); ++k) {
+            call += core::text(", bodies::tap<", stencil.offsets[k].row, ", ",
+                               stencil.offsets[k].column, ">(",
+                               literal(site.type(0).dtype, stencil.weights[k]), ")");
+        }
+        return {call + ")"};
+    }
+
   private:
     template <class T>
     static void add_products(const Stencil& stencil, const RowPiece& piece, const RowOperand& image,
@@ -107,6 +121,11 @@ class Checkered : public Operation {
         } else {
             filter<double>(piece, operands[0].here, results[0]);
         }
+    }
+
+    Code code(const CallSite&, std::span<const std::string> operands,
+              std::span<const std::string>) const override {
+        return {core::text("bodies::checkered<", remainder_, ">(at, ", operands[0], ")")};
     }
 
   private:

@@ -84,8 +84,13 @@ constexpr RowLoops of_conditions() {
 /// An operation on entries in one place of arrays of the same extents, and on scalars.
 class Pointwise : public Operation {
   public:
-    Pointwise(std::size_t operands, RowLoops loops, std::optional<Dtype> result, double flops)
-        : operands_(operands), loops_(loops), result_(result), flops_(flops) {}
+    Pointwise(std::string body, std::size_t operands, RowLoops loops, std::optional<Dtype> result,
+              double flops)
+        : body_(std::move(body)),
+          operands_(operands),
+          loops_(loops),
+          result_(result),
+          flops_(flops) {}
 
     Match match(const CallSite& site) const override {
         expects(site.operands() == operands_, site.call.operation, " has ", operands_,
@@ -124,11 +129,22 @@ class Pointwise : public Operation {
                                                                   results[0]);
     }
 
+    Code code(const CallSite&, std::span<const std::string> operands,
+              std::span<const std::string>) const override {
+        std::string call = "bodies::" + body_ + "::of(";
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            if (i > 0) call += ", ";
+            call += operands[i];
+        }
+        return {call + ")"};
+    }
+
   protected:
     /// The first operand of the type that counts.
     std::size_t first_ = 0;
 
   private:
+    std::string body_;
     std::size_t operands_;
     RowLoops loops_;
     std::optional<Dtype> result_;
@@ -140,7 +156,7 @@ class SelectOperation : public Pointwise {
   public:
     SelectOperation()
         : Pointwise(
-              3,
+              "Select", 3,
               {select_in_row<float>, select_in_row<double>, select_in_row<Complex<float>>,
                select_in_row<Complex<double>>, select_in_row<std::int64_t>, select_in_row<bool>},
               std::nullopt, 0) {
@@ -152,30 +168,31 @@ class SelectOperation : public Pointwise {
 
 void add_pointwise(Registry& registry) {
     using namespace bodies;
-    const auto add = [&](const char* name, std::size_t operands, const RowLoops& loops,
-                         std::optional<Dtype> result = std::nullopt, double flops = 1) {
-        registry.add(name, std::make_shared<Pointwise>(operands, loops, result, flops));
+    const auto add = [&](const char* name, const char* body, std::size_t operands,
+                         const RowLoops& loops, std::optional<Dtype> result = std::nullopt,
+                         double flops = 1) {
+        registry.add(name, std::make_shared<Pointwise>(body, operands, loops, result, flops));
     };
-    add("add", 2, of_numbers<Add, 2>());
-    add("subtract", 2, of_numbers<Subtract, 2>());
-    add("multiply", 2, of_numbers<Multiply, 2>());
-    add("divide", 2, of_reals<Divide, 2>());
-    add("negate", 1, of_ordered<Negate, 1>());
-    add("multiply_add", 3, of_reals<MultiplyAdd, 3>(), std::nullopt, 2);
-    add("min", 2, of_ordered<Least, 2>());
-    add("max", 2, of_ordered<Greatest, 2>());
-    add("abs", 1, of_reals<Magnitude, 1>());
-    add("sqrt", 1, of_reals<Root, 1>());
-    add("less", 2, of_ordered<Less, 2>(), Dtype::boolean);
-    add("less_equal", 2, of_ordered<LessEqual, 2>(), Dtype::boolean);
-    add("equal", 2, of_ordered<Equal, 2>(), Dtype::boolean);
-    add("not_equal", 2, of_ordered<NotEqual, 2>(), Dtype::boolean);
-    add("and", 2, of_conditions<And, 2>());
-    add("or", 2, of_conditions<Or, 2>());
-    add("not", 1, of_conditions<Not, 1>());
+    add("add", "Add", 2, of_numbers<Add, 2>());
+    add("subtract", "Subtract", 2, of_numbers<Subtract, 2>());
+    add("multiply", "Multiply", 2, of_numbers<Multiply, 2>());
+    add("divide", "Divide", 2, of_reals<Divide, 2>());
+    add("negate", "Negate", 1, of_ordered<Negate, 1>());
+    add("multiply_add", "MultiplyAdd", 3, of_reals<MultiplyAdd, 3>(), std::nullopt, 2);
+    add("min", "Least", 2, of_ordered<Least, 2>());
+    add("max", "Greatest", 2, of_ordered<Greatest, 2>());
+    add("abs", "Magnitude", 1, of_reals<Magnitude, 1>());
+    add("sqrt", "Root", 1, of_reals<Root, 1>());
+    add("less", "Less", 2, of_ordered<Less, 2>(), Dtype::boolean);
+    add("less_equal", "LessEqual", 2, of_ordered<LessEqual, 2>(), Dtype::boolean);
+    add("equal", "Equal", 2, of_ordered<Equal, 2>(), Dtype::boolean);
+    add("not_equal", "NotEqual", 2, of_ordered<NotEqual, 2>(), Dtype::boolean);
+    add("and", "And", 2, of_conditions<And, 2>());
+    add("or", "Or", 2, of_conditions<Or, 2>());
+    add("not", "Not", 1, of_conditions<Not, 1>());
     RowLoops copies = of_numbers<Copy, 1>();
     copies[static_cast<std::size_t>(Dtype::boolean)] = over_row<Copy, bool, 1>;
-    add("copy", 1, copies, std::nullopt, 0);
+    add("copy", "Copy", 1, copies, std::nullopt, 0);
     registry.add("select", std::make_shared<SelectOperation>());
 }
 

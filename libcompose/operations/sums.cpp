@@ -38,6 +38,11 @@ class Sum : public Operation {
         }
     }
 
+    Code code(const CallSite&, std::span<const std::string> operands,
+              std::span<const std::string>) const override {
+        return {operands_ == 1 ? operands[0] : operands[0] + " * " + operands[1]};
+    }
+
   private:
     template <class T>
     void add(const RowPiece& piece, std::span<const RowOperand> operands, void* sums) const {

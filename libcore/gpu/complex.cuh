@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libcore/gpu/kernel.cuh"
+#include "aperture/core/portable.hpp"
+
+#if !defined(__CUDACC__)
+#include <math.h>
+#endif
 
 namespace aperture::core {
 

@@ -6,6 +6,7 @@
 // `mask` must call; a sub-warp is `Width` consecutive lanes aligned to `Width`.
 
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/kernel.cuh"
 
 namespace aperture::core {
 

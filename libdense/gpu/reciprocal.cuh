@@ -6,6 +6,7 @@
 // their calls cost registers, and panels are unrolled.
 
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/kernel.cuh"
 
 namespace aperture::dense {
 

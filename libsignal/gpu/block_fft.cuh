@@ -15,6 +15,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/kernel.cuh"
 #include "libsignal/butterflies.hpp"
 
 namespace aperture::signal::gpu {

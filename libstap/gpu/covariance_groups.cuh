@@ -6,6 +6,7 @@
 // triangle per bin or a common band, and their normalisation to covariances.
 
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/kernel.cuh"
 #include "libstap/loading.hpp"
 
 namespace aperture::stap::gpu {

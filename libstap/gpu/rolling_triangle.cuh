@@ -6,6 +6,7 @@
 // pivot, so that the loop over pivots stays rolled. Building blocks of RollingSolver.
 
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/kernel.cuh"
 
 namespace aperture::stap::gpu {
 

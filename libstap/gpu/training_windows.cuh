@@ -6,6 +6,7 @@
 
 #include "aperture/core/view.hpp"
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/kernel.cuh"
 
 namespace aperture::stap::gpu {
 

@@ -44,6 +44,15 @@ struct Match {
     double flops = 0;
 };
 
+/// How compiled kernels compute a call, in C++.
+struct Code {
+    /// The value of the single result, or a call that sets several results; of a sum, the term that
+    /// it adds.
+    std::string expression;
+    /// Functions and types that it needs; those of several calls are written once.
+    std::string definitions{};
+};
+
 /// Operands, and results, of a call.
 inline constexpr std::size_t most_operands = 8;
 
@@ -84,6 +93,12 @@ class Operation {
     virtual void compute(const CallSite& site, const RowPiece& piece,
                          std::span<const RowOperand> operands,
                          std::span<void* const> results) const = 0;
+
+    /// The same for kernels that are compiled. `operands` name values in one place, or, of halos
+    /// and wholes, pointers to the first entry of all; `results` name variables if there are
+    /// several. The place is `at`, a kernels::Place.
+    virtual Code code(const CallSite& site, std::span<const std::string> operands,
+                      std::span<const std::string> results) const = 0;
 };
 
 /// The operations that programs can call; those of the library are there from the start.
@@ -93,7 +108,7 @@ class Registry {
     /// Throws InvalidArgument if there is one of that name, or the name is no identifier.
     void add(const std::string& name, std::shared_ptr<const Operation> operation);
     /// Throws InvalidArgument, with what is called similarly, if there is none.
-    const Operation& find(std::string_view name) const;
+    const std::shared_ptr<const Operation>& find(std::string_view name) const;
 
   private:
     std::map<std::string, std::shared_ptr<const Operation>, std::less<>> operations_;

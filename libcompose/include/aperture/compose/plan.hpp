@@ -17,11 +17,20 @@ enum class Fusion {
     thesis,  ///< as many calls in a row as their accesses allow (Anderson 2014, section 5.7)
 };
 
+/// A call with the operation that it names.
+struct PlannedCall {
+    const Call* call;
+    Match match;
+    std::shared_ptr<const Operation> operation;
+};
+
 /// Calls in a row that run together, for each element of one set of extents.
 struct Kernel {
-    std::vector<const Call*> calls;
-    std::vector<Match> matches;  ///< of the calls
-    Type elements;               ///< an array of these extents, or a scalar
+    int number = 0;  ///< from 0 in the order of the plan
+    std::vector<PlannedCall> calls;
+    Type elements;  ///< an array of these extents, or a scalar
+    /// Whether it only copies what nobody reads later: symbols then exchange their memory instead.
+    bool exchanges = false;
     std::vector<SymbolId> loads, stores;
     std::vector<SymbolId> registers;  ///< live in the kernel alone
     double bytes = 0;                 ///< moved, by arrays in memory
@@ -45,14 +54,17 @@ struct Step {
     std::variant<Kernel, Repeat, RepeatWhile, Branch, Break> what;
 };
 
-/// Refers to the program, which must outlive it.
 struct Plan {
-    const Program* program;
+    /// Calls, loops and branches of the steps are its.
+    std::shared_ptr<const Program> program;
     std::vector<Step> steps;
+
+    /// In the order of their numbers.
+    std::vector<const Kernel*> kernels() const;
 };
 
 /// Throws InvalidArgument, with line and column, for programs that are wrong.
-Plan plan(const Program& program, const Registry& registry, Fusion fusion);
+Plan plan(Program program, const Registry& registry, Fusion fusion);
 
 /// The kernels, what each loads, stores and keeps in registers, and the bytes that it moves.
 std::string explain(const Plan& plan);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/compose/interpreter.hpp"
+#include "aperture/compose/executable.hpp"
 
 #include <gmock/gmock.h>
 
@@ -29,13 +29,11 @@ std::vector<T> random_numbers(index_t count, unsigned seed) {
 template <class T>
 std::vector<T> run(const std::string& text, const Arguments& arguments, const Type& type,
                    Fusion fusion = Fusion::thesis, int threads = 2) {
-    const Program program = parse(text);
-    const Registry registry;
-    const Plan planned = plan(program, registry, fusion);
     core::Cpu cpu(threads);
     std::vector<T> values(static_cast<std::size_t>(type.size()));
     const std::vector<Argument> results{{values.data(), type}};
-    Interpreter(planned, registry).run(cpu, arguments, results);
+    Executable<core::Cpu>(cpu, plan(parse(text), Registry(), fusion), Tier::interpreted)
+        .run(cpu, arguments, results);
     return values;
 }
 
@@ -44,7 +42,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-TEST(ComposeInterpreter, ComputesEveryPointwiseOperation) {
+TEST(ComposeExecutable, ComputesEveryPointwiseOperation) {
     constexpr index_t count = 1000;
     const auto a = random_numbers<double>(count, 1), b = random_numbers<double>(count, 2);
     const std::vector<std::pair<std::string, double (*)(double, double)>> operations{
@@ -84,7 +82,7 @@ TEST(ComposeInterpreter, ComputesEveryPointwiseOperation) {
     }
 }
 
-TEST(ComposeInterpreter, MultipliesComplexNumbers) {
+TEST(ComposeExecutable, MultipliesComplexNumbers) {
     using C = std::complex<float>;
     const std::vector<C> a{{1, 2}, {-3, 0.5}}, b{{4, -1}, {0, 1}};
     const auto values = run<C>(
@@ -94,7 +92,7 @@ TEST(ComposeInterpreter, MultipliesComplexNumbers) {
     EXPECT_EQ(values, (std::vector<C>{{6, 7}, {-0.5, -3}}));
 }
 
-TEST(ComposeInterpreter, StencilsHaveTheirBorders) {
+TEST(ComposeExecutable, StencilsHaveTheirBorders) {
     // Rows longer than a piece, and offsets that reach beyond both ends of an image of few rows.
     constexpr index_t rows = 3, columns = 600;
     const auto x = random_numbers<float>(rows * columns, 3);
@@ -128,7 +126,7 @@ TEST(ComposeInterpreter, StencilsHaveTheirBorders) {
     }
 }
 
-TEST(ComposeInterpreter, RedAndBlackShareAnImage) {
+TEST(ComposeExecutable, RedAndBlackShareAnImage) {
     const auto x = random_numbers<float>(15, 4);
     const auto values = run<float>(
         "program p { input x: array f32[3, 5]; local r: array f32[3, 5]; local b: array f32[3, 5];"
@@ -168,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Extents, ComposeSums,
                                          std::vector<index_t>{0, 5},
                                          std::vector<index_t>{5, 33, 31}));
 
-TEST(ComposeInterpreter, LoopsCountAndBreak) {
+TEST(ComposeExecutable, LoopsCountAndBreak) {
     // Newton's iteration for a root of 2, until steps are small.
     const std::string text = R"(program root {
         number two: f64 = 2; number half: f64 = 0.5; number eps: f64 = 1e-12;
@@ -189,14 +187,12 @@ TEST(ComposeInterpreter, LoopsCountAndBreak) {
         }
         return x, taken;
     })";
-    const Program program = parse(text);
-    const Registry registry;
-    const Plan planned = plan(program, registry, Fusion::thesis);
     core::Cpu cpu(1);
     double x = 0;
     std::int64_t taken = 0;
     const std::vector<Argument> results{argument(&x, {}), argument(&taken, {})};
-    Interpreter(planned, registry).run(cpu, {}, results);
+    Executable<core::Cpu>(cpu, plan(parse(text), Registry(), Fusion::thesis), Tier::interpreted)
+        .run(cpu, {}, results);
     EXPECT_NEAR(x, std::sqrt(2.0), 1e-15);
     EXPECT_EQ(taken, 5);
 }
@@ -207,7 +203,7 @@ std::string halving(int limit) {
            std::to_string(limit) + "{ x = multiply(x, half); c = less(one, x); } return x; }";
 }
 
-TEST(ComposeInterpreter, WhileEndsByItsConditionOrItsLimit) {
+TEST(ComposeExecutable, WhileEndsByItsConditionOrItsLimit) {
     double x = 1000;
     EXPECT_EQ(run<double>(halving(100), {{"x", argument(&x, {})}}, scalar(Dtype::f64))[0],
               1000.0 / 1024);
@@ -216,7 +212,7 @@ TEST(ComposeInterpreter, WhileEndsByItsConditionOrItsLimit) {
                  core::InvalidArgument);
 }
 
-TEST(ComposeInterpreter, RefusesMissingAndWrongArguments) {
+TEST(ComposeExecutable, RefusesMissingAndWrongArguments) {
     const std::string text = "program p { input x: array f32[4]; return x; }";
     std::vector<float> x(5);
     EXPECT_THROW(run<float>(text, {}, array(Dtype::f32, {4})), core::InvalidArgument);
@@ -300,16 +296,16 @@ class RandomProgram {
     std::mt19937 generator_;
 };
 
-TEST(ComposeInterpreter, FusionDoesNotChangeBits) {
+TEST(ComposeExecutable, FusionDoesNotChangeBits) {
     const Registry registry;
     int fewer = 0;
     for (unsigned seed = 0; seed < 200; ++seed) {
         const std::string text = RandomProgram(seed).text();
-        const Program program = parse(text);
         std::vector<std::vector<float>> results;
         std::vector<std::string> explained;
         for (const Fusion fusion : {Fusion::none, Fusion::thesis}) {
-            const Plan planned = plan(program, registry, fusion);
+            Plan planned = plan(parse(text), registry, fusion);
+            explained.push_back(explain(planned));
             auto a = random_numbers<float>(360, seed), y = random_numbers<float>(360, seed + 1000);
             auto v = random_numbers<float>(300, seed + 2000), w = v;
             float s = 0.7f;
@@ -319,7 +315,7 @@ TEST(ComposeInterpreter, FusionDoesNotChangeBits) {
                                                  argument(to + 660, {9, 40}),
                                                  argument(to + 1020, {}), argument(to + 1021, {})};
             core::Cpu cpu(1);
-            Interpreter(planned, registry)
+            Executable<core::Cpu>(cpu, std::move(planned), Tier::interpreted)
                 .run(cpu,
                      {{"a", argument(a.data(), {9, 40})},
                       {"y", argument(y.data(), {9, 40})},
@@ -328,7 +324,6 @@ TEST(ComposeInterpreter, FusionDoesNotChangeBits) {
                       {"s", argument(&s, {})}},
                      returned);
             results.push_back(values);
-            explained.push_back(explain(planned));
         }
         ASSERT_TRUE(same_bits(results[0], results[1])) << "seed " << seed << "\n"
                                                        << text << explained[1];

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libcompose/emit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "aperture/core/error.hpp"
+#include "libcompose/operations/element_operations.hpp"
+
+namespace aperture::compose {
+namespace {
+
+std::string_view cpp_type(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f32:
+            return "float";
+        case Dtype::f64:
+            return "double";
+        case Dtype::c64:
+            return "core::Complex<float>";
+        case Dtype::c128:
+            return "core::Complex<double>";
+        case Dtype::i64:
+            return "long long";
+        case Dtype::boolean:
+            return "bool";
+    }
+    return "";
+}
+
+/// Writes the struct of one kernel.
+class KernelWriter {
+  public:
+    KernelWriter(const Program& program, const Kernel& kernel, std::set<std::string>& definitions)
+        : program_(program), kernel_(kernel), definitions_(definitions) {}
+
+    std::string text() {
+        for (const SymbolId id : kernel_.loads) load_scalar(id);
+        for (const PlannedCall& planned : kernel_.calls) add(planned);
+        for (const SymbolId id : kernel_.stores) store(id);
+        const std::string name = core::text("Kernel_", kernel_.number);
+        return core::text(
+            "struct ", name, " {\n", "    static constexpr long long left = ", left_,
+            ", right = ", right_, ";\n    static constexpr int sums = ", sums_,
+            ";\n    template <int lanes>\n    struct Sums {\n", sum_members_,
+            "        template <class Other, class Action>\n"
+            "        APERTURE_HD void each(Other& other, const Action& action) {\n",
+            sum_visits_, "            (void)other, (void)action;\n        }\n    };\n", members_,
+            "    APERTURE_HD explicit ", name, "(void* const* symbols) {\n", scalars_,
+            "        (void)symbols;\n    }\n    template <class Place, class Sums>\n"
+            "    APERTURE_HD void element(const Place& at, Sums& sums) const {\n",
+            loads_, calls_, stores_, "        (void)at, (void)sums;\n    }\n",
+            "    APERTURE_HD void store_scalars(void* const* symbols) const {\n", scalar_stores_,
+            "        (void)symbols;\n    }\n    template <class Sums>\n"
+            "    APERTURE_HD void store_sums(void* const* symbols, const Sums& sums) const {\n",
+            sum_stores_, "        (void)symbols, (void)sums;\n    }\n};\n");
+    }
+
+  private:
+    const Type& type(SymbolId id) const { return program_[id].type; }
+
+    std::string cast(SymbolId id, bool constant) const {
+        return core::text("static_cast<", constant ? "const " : "", cpp_type(type(id).dtype),
+                          "*>(symbols[", id, "])");
+    }
+    /// The next variable of a symbol's values.
+    std::string next_name(SymbolId id) {
+        return names_[id] = core::text("v", id, "_", program_[id].name, "_", versions_[id]++);
+    }
+    void add_member(SymbolId id, const std::string& name) {
+        members_ += core::text("    ", cpp_type(type(id).dtype), " ", name, ";\n");
+    }
+
+    void load_scalar(SymbolId id) {
+        if (!type(id).is_scalar()) return;
+        const std::string name = next_name(id);
+        add_member(id, name);
+        scalars_ += core::text("        ", name, " = *", cast(id, true), ";\n");
+    }
+
+    /// The member that points to an array.
+    std::string pointer(SymbolId id) {
+        const bool written = std::count(kernel_.stores.begin(), kernel_.stores.end(), id) > 0;
+        const std::string name = core::text("p", id, "_", program_[id].name);
+        if (pointers_.insert(id).second) {
+            members_ += core::text("    ", written ? "" : "const ", cpp_type(type(id).dtype), "* ",
+                                   name, ";\n");
+            scalars_ += core::text("        ", name, " = ", cast(id, !written), ";\n");
+        }
+        return name;
+    }
+
+    std::string operand(SymbolId id, const Access& access) {
+        const Symbol& symbol = program_[id];
+        if (symbol.type.kind == Kind::stencil) return symbol.name;
+        if (symbol.type.kind == Kind::constant) return core::text(symbol.value, "LL");
+        if (symbol.source == Source::known && symbol.type.is_scalar()) {
+            return literal(symbol.type.dtype, symbol.number);
+        }
+        if (access.kind != Access::Kind::point) return pointer(id);
+        const auto found = names_.find(id);
+        if (found != names_.end()) return found->second;
+        const std::string from = pointer(id), name = next_name(id);
+        loads_ += core::text("        const ", cpp_type(symbol.type.dtype), " ", name, " = ", from,
+                             "[at.here];\n");
+        return name;
+    }
+
+    void add(const PlannedCall& planned) {
+        const Call& call = *planned.call;
+        const CallSite site{program_, call};
+        std::vector<std::string> operands, results;
+        for (std::size_t i = 0; i < call.operands.size(); ++i) {
+            const Access& access = planned.match.accesses[i];
+            operands.push_back(operand(call.operands[i], access));
+            if (access.kind != Access::Kind::halo) continue;
+            left_ = std::max(left_, access.left);
+            right_ = std::max(right_, access.right);
+        }
+        const bool sums = planned.match.level == Level::sum;
+        const bool scalars = !sums && planned.match.results[0].is_scalar();
+        if (!sums) {
+            for (const SymbolId id : call.results) results.push_back(next_name(id));
+        }
+        const Code code = planned.operation->code(site, operands, results);
+        if (!code.definitions.empty()) definitions_.insert(code.definitions);
+        if (sums) {
+            add_sum(call.results[0], code.expression);
+        } else if (scalars) {
+            for (std::size_t i = 0; i < results.size(); ++i)
+                add_member(call.results[i], results[i]);
+            scalars_ += results.size() == 1
+                            ? core::text("        ", results[0], " = ", code.expression, ";\n")
+                            : core::text("        ", code.expression, ";\n");
+        } else if (results.size() == 1) {
+            calls_ += core::text("        const ", cpp_type(type(call.results[0]).dtype), " ",
+                                 results[0], " = ", code.expression, ";\n");
+        } else {
+            for (std::size_t i = 0; i < results.size(); ++i) {
+                calls_ += core::text("        ", cpp_type(type(call.results[i]).dtype), " ",
+                                     results[i], ";\n");
+            }
+            calls_ += core::text("        ", code.expression, ";\n");
+        }
+    }
+
+    void add_sum(SymbolId id, const std::string& term) {
+        const std::string name = core::text("s", sums_);
+        sum_members_ += core::text("        bodies::LaneSums<", cpp_type(type(id).dtype),
+                                   ", bodies::SumOf, lanes> ", name, ";\n");
+        sum_visits_ +=
+            core::text("            action(", sums_, ", ", name, ", other.", name, ");\n");
+        calls_ += core::text("        sums.", name, ".add(at.lane, ", term, ");\n");
+        sum_stores_ += core::text("        *", cast(id, false), " = sums.", name, ".total();\n");
+        summed_.insert(id);
+        ++sums_;
+    }
+
+    void store(SymbolId id) {
+        if (summed_.count(id) > 0) return;
+        const std::string& value = names_.at(id);
+        if (type(id).is_scalar()) {
+            scalar_stores_ += core::text("        *", cast(id, false), " = ", value, ";\n");
+        } else {
+            stores_ += core::text("        ", pointer(id), "[at.here] = ", value, ";\n");
+        }
+    }
+
+    const Program& program_;
+    const Kernel& kernel_;
+    std::set<std::string>& definitions_;
+    std::map<SymbolId, std::string> names_;
+    std::map<SymbolId, int> versions_;
+    std::set<SymbolId> pointers_, summed_;
+    int left_ = 0, right_ = 0, sums_ = 0;
+    std::string members_, scalars_, loads_, calls_, stores_, scalar_stores_;
+    std::string sum_members_, sum_visits_, sum_stores_;
+};
+
+std::string functions(const Kernel& kernel, Target target) {
+    const std::string name = core::text("Kernel_", kernel.number);
+    const auto function = [&](const char* head, const char* parameters, const std::string& call) {
+        return core::text(head, "_", kernel.number, "(", parameters, ") {\n    kernels::", call,
+                          ";\n}\n");
+    };
+    if (target == Target::cpu) {
+        return function("void strips",
+                        "const kernels::KernelArguments& arguments, long long first, long long end",
+                        core::text("compute_strips<", name, ">(arguments, first, end)")) +
+               function("void finish", "const kernels::KernelArguments& arguments",
+                        core::text("finish<", name, ">(arguments)"));
+    }
+    std::string all = function(
+        "__global__ void elements", "kernels::KernelArguments arguments",
+        core::text("compute_elements<", name, ", ", columns_of_thread(kernel), ">(arguments)"));
+    if (has_sums(kernel)) {
+        all += function("__global__ void finish", "kernels::KernelArguments arguments",
+                        core::text("finish<", name, ">(arguments)"));
+    }
+    return all;
+}
+
+}  // namespace
+
+std::string literal(Dtype dtype, double number) {
+    std::array<char, 64> digits{};
+    const bool single = dtype == Dtype::f32;
+    std::snprintf(digits.data(), digits.size(), "%a",
+                  single ? static_cast<double>(static_cast<float>(number)) : number);
+    return std::string(digits.data()) + (single ? "f" : "");
+}
+
+bool has_sums(const Kernel& kernel) {
+    return std::any_of(kernel.calls.begin(), kernel.calls.end(), [](const PlannedCall& planned) {
+        return planned.match.level == Level::sum;
+    });
+}
+
+kernels::Walk walk_over(const Type& elements) {
+    if (elements.rank == 0) return {};
+    const auto rank = static_cast<std::size_t>(elements.rank);
+    kernels::Walk walk;
+    walk.count = elements.size();
+    walk.columns = rank == 1 ? std::min(kernels::vector_row, std::max<index_t>(walk.count, 1))
+                             : elements.extent[rank - 1];
+    walk.rows_of_plane = rank == 1 ? 0 : elements.extent[rank - 2];
+    walk.rows = walk.columns == 0 ? 0 : (walk.count + walk.columns - 1) / walk.columns;
+    return walk;
+}
+
+int columns_of_thread(const Kernel& kernel) {
+    return has_sums(kernel) ? kernels::piece_length / kernels::lanes : 1;
+}
+
+std::string kernel_text(const Plan& plan, Target target) {
+    std::set<std::string> definitions;
+    std::string structs, all;
+    for (const Kernel* kernel : plan.kernels()) {
+        if (kernel->exchanges) continue;
+        structs += KernelWriter(*plan.program, *kernel, definitions).text();
+        structs += functions(*kernel, target);
+    }
+    if (target == Target::cpu) all += "#define APERTURE_COMPOSE_CPU\n";
+    all +=
+        "#include \"libcompose/kernels/elements.cuh\"\n"
+        "namespace aperture::compose::generated {\n";
+    for (const std::string& text : definitions) all += text;
+    return all + structs + "}  // namespace aperture::compose::generated\n";
+}
+
+}  // namespace aperture::compose

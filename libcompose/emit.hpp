@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "aperture/compose/plan.hpp"
+#include "libcompose/kernels/arguments.hpp"
+
+namespace aperture::compose {
+
+/// For what the kernels of a plan are compiled.
+enum class Target {
+    cpu,     ///< functions `strips_N` and `finish_N`, N a kernel's number
+    device,  ///< __global__ functions `elements_N` and `finish_N`
+};
+
+/// The text of a plan's kernels, without those that exchange memory: a struct for each (see
+/// kernels/elements.cuh), and the functions that walk over its elements, in the namespace
+/// aperture::compose::generated. On a CPU, finish_N must run after strips_N; on a device, after
+/// elements_N if the kernel sums.
+std::string kernel_text(const Plan& plan, Target target);
+
+/// Whether a call of the kernel adds entries up.
+bool has_sums(const Kernel& kernel);
+
+/// Elements of a row that a thread of a device computes.
+int columns_of_thread(const Kernel& kernel);
+
+/// The rows over which a kernel of these elements walks.
+kernels::Walk walk_over(const Type& elements);
+
+}  // namespace aperture::compose

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "aperture/compose/plan.hpp"
+#include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
+
+namespace aperture::compose {
+
+/// Dense memory in C order, for a symbol.
+struct Argument {
+    void* data = nullptr;
+    Type type{};
+};
+using Arguments = std::map<std::string, Argument>;
+
+template <class T>
+Argument argument(T* data, const std::vector<index_t>& extents) {
+    return {const_cast<std::remove_const_t<T>*>(data),
+            extents.empty() ? scalar(dtype_of<std::remove_const_t<T>>())
+                            : array(dtype_of<std::remove_const_t<T>>(), extents)};
+}
+
+/// How kernels are computed.
+enum class Tier {
+    automatic,    ///< compiled if this machine can, else interpreted
+    interpreted,  ///< a call after the other, on pieces of rows; on a Cpu only
+    compiled,     ///< all calls of a kernel for an element, as machine code
+};
+
+/// A plan made ready for an executor; keeps the memory of the program's own symbols from one run to
+/// the next. Results are the same bits for every plan and tier. Belongs to one thread at a time.
+template <class Executor>
+class Executable {
+  public:
+    /// Compiles kernels, or takes them from the cache. Throws InvalidArgument for Tier::compiled
+    /// where there is no compiler.
+    Executable(Executor& executor, Plan plan, Tier tier = Tier::automatic);
+    ~Executable();
+    Executable(Executable&&) noexcept;
+    Executable& operator=(Executable&&) noexcept;
+
+    /// Reads inputs, overwrites symbols in place, and fills `results`, one for each value that the
+    /// program returns. Throws InvalidArgument if an argument is missing, has another type or
+    /// shares memory with one that is written, and if a loop does not end.
+    void run(Executor& executor, const Arguments& arguments, std::span<const Argument> results);
+
+    const Plan& plan() const;
+    /// Whether kernels are machine code, and if not why.
+    const std::string& reason_of_interpretation() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aperture::compose

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/portable.hpp"
+
+/// How kernels walk over their elements. The interpreter does the same, so that sums have the same
+/// order everywhere: those of pieces of rows, entry i of a piece in lane i mod 32; of strips of 8
+/// rows, one piece after the other; of the strips, strip s in lane s mod 32. Sums of 32 lanes add
+/// halves to halves.
+namespace aperture::compose::kernels {
+
+using core::index_t;
+
+inline constexpr int piece_length = 256;
+inline constexpr int lanes = 32;
+inline constexpr index_t strip_rows = 8;
+/// A vector is walked over in rows.
+inline constexpr index_t vector_row = 4096;
+
+/// The rows of a kernel's elements: of all planes of an array, or of a vector.
+struct Walk {
+    index_t rows = 0, columns = 0;
+    index_t rows_of_plane = 0;  ///< 0 of a vector
+    index_t count = 0;          ///< elements; the last row of a vector may be shorter
+
+    APERTURE_HD index_t row_length(index_t row) const {
+        const index_t left = count - row * columns;
+        return left < columns ? left : columns;
+    }
+    APERTURE_HD index_t pieces_of_row() const {
+        return (columns + piece_length - 1) / piece_length;
+    }
+    APERTURE_HD index_t pieces() const { return rows * pieces_of_row(); }
+    APERTURE_HD index_t strips() const { return (rows + strip_rows - 1) / strip_rows; }
+};
+
+/// What kernels are called with.
+struct KernelArguments {
+    void* const* symbols;  ///< memory of each of the program's symbols
+    Walk walk;
+    /// Of kernels that sum: numbers of 8 bytes, [sum][piece] then [sum][strip]; on a CPU
+    /// [sum][strip].
+    double* sums;
+};
+
+}  // namespace aperture::compose::kernels

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Walks over the elements of a generated kernel. A kernel K has
+//     K(void* const* symbols)            loads scalars and computes those that depend on them alone
+//     element(at, sums)                  computes one element: loads, calls, stores, terms of sums
+//     store_scalars(), store_sums(sums)  store what lives on
+//     left, right                        columns that its halos need
+//     Sums<lanes>, sums                  its sums, and how many there are
+// With APERTURE_COMPOSE_CPU the walks are loops for one thread of a CPU; else they are those of a
+// GPU, or of the SIMT host executor.
+
+#include "libcompose/kernels/arguments.hpp"
+#include "libcompose/operations/bodies.cuh"
+
+#if !defined(APERTURE_COMPOSE_CPU)
+#include "libcore/gpu/kernel.cuh"
+#endif
+
+namespace aperture::compose::kernels {
+
+/// The place of an element. `interior`: all columns of halos are in the image.
+template <bool interior>
+struct Place {
+    index_t row = 0, column = 0;    ///< in its plane; of a vector, column alone
+    index_t rows = 0, columns = 0;  ///< of a plane
+    index_t here = 0;               ///< of all elements
+    int lane = 0;                   ///< of sums
+
+    /// The first of a row of the walk.
+    APERTURE_HD Place(const Walk& walk, index_t walk_row) : here(walk_row * walk.columns) {
+        if (walk.rows_of_plane == 0) {
+            column = here;
+            rows = 1;
+            columns = walk.count;
+        } else {
+            row = walk_row % walk.rows_of_plane;
+            rows = walk.rows_of_plane;
+            columns = walk.columns;
+        }
+    }
+    APERTURE_HD Place moved(index_t right, int to_lane) const {
+        Place place = *this;
+        place.column += right;
+        place.here += right;
+        place.lane = to_lane;
+        return place;
+    }
+
+    /// The entry `down` rows below and `right` columns to the right, of an image of these extents.
+    template <class Border, class T>
+    APERTURE_HD T neighbour(const T* image, int down, int right) const {
+        const index_t r = row + down, c = column + right;
+        const index_t inner_row = clamped(r, rows);
+        if constexpr (interior) {
+            const T value = image[inner_row * columns + c];
+            return Border::zero && r != inner_row ? T(0) : value;
+        } else {
+            const index_t inner_column = clamped(c, columns);
+            const T value = image[inner_row * columns + inner_column];
+            return Border::zero && (r != inner_row || c != inner_column) ? T(0) : value;
+        }
+    }
+
+  private:
+    APERTURE_HD static index_t clamped(index_t i, index_t count) {
+        const index_t not_above = i < count - 1 ? i : count - 1;
+        return not_above > 0 ? not_above : 0;
+    }
+};
+
+#if defined(APERTURE_COMPOSE_CPU)
+
+/// Columns of a row, at most a piece if the kernel sums. No element reads what another one stores.
+template <bool interior, class K, class Sums>
+inline void compute_columns(const K& kernel, const Walk& walk, index_t row, index_t begin,
+                            index_t end, Sums& sums) {
+    const Place<interior> first(walk, row);
+    if constexpr (!interior) {  // These are few.
+        for (index_t column = begin; column < end; ++column) {
+            kernel.element(first.moved(column, static_cast<int>(column % lanes)), sums);
+        }
+    } else if constexpr (K::sums == 0) {
+#pragma GCC ivdep
+        for (index_t column = begin; column < end; ++column) {
+            kernel.element(first.moved(column, 0), sums);
+        }
+    } else {
+        while (begin < end) {
+            const int lane = static_cast<int>(begin % lanes);
+            if (lane == 0 && end - begin >= lanes) {
+#pragma GCC ivdep
+                for (int i = 0; i < lanes; ++i) {
+                    kernel.element(first.moved(begin + i, i), sums);
+                }
+                begin += lanes;
+            } else {
+                kernel.element(first.moved(begin, lane), sums);
+                ++begin;
+            }
+        }
+    }
+}
+
+template <class K, class Sums>
+inline void compute_piece(const K& kernel, const Walk& walk, index_t row, index_t begin,
+                          index_t end, Sums& sums) {
+    const index_t length = walk.row_length(row);
+    const auto between = [&](index_t column) {
+        return column < begin ? begin : column < end ? column : end;
+    };
+    const index_t first = between(K::left);
+    const index_t last = length - K::right < first ? first : between(length - K::right);
+    compute_columns<false>(kernel, walk, row, begin, first, sums);
+    compute_columns<true>(kernel, walk, row, first, last, sums);
+    compute_columns<false>(kernel, walk, row, last, end, sums);
+}
+
+/// Strips `first` to `end` - 1.
+template <class K>
+inline void compute_strips(const KernelArguments& arguments, index_t first, index_t end) {
+    const K kernel(arguments.symbols);
+    const Walk walk = arguments.walk;
+    for (index_t strip = first; strip < end; ++strip) {
+        typename K::template Sums<1> of_strip;
+        const index_t last_row =
+            (strip + 1) * strip_rows < walk.rows ? (strip + 1) * strip_rows : walk.rows;
+        for (index_t row = strip * strip_rows; row < last_row; ++row) {
+            const index_t length = walk.row_length(row);
+            const index_t step = K::sums == 0 ? length : piece_length;
+            for (index_t column = 0; column < length; column += step) {
+                typename K::template Sums<lanes> sums;
+                const index_t piece_end = column + step < length ? column + step : length;
+                compute_piece(kernel, walk, row, column, piece_end, sums);
+                sums.each(of_strip,
+                          [](int, const auto& from, auto& to) { to.add(0, from.total()); });
+            }
+        }
+        of_strip.each(of_strip, [&](int i, const auto& sum, auto&) {
+            arguments.sums[i * walk.strips() + strip] = static_cast<double>(sum.total());
+        });
+    }
+}
+
+/// After all strips.
+template <class K>
+inline void finish(const KernelArguments& arguments) {
+    const K kernel(arguments.symbols);
+    typename K::template Sums<lanes> sums;
+    const index_t strips = arguments.walk.strips();
+    sums.each(sums, [&](int i, auto& sum, auto&) {
+        for (index_t strip = 0; strip < strips; ++strip) {
+            sum.add(static_cast<int>(strip % lanes), arguments.sums[i * strips + strip]);
+        }
+    });
+    kernel.store_scalars(arguments.symbols);
+    kernel.store_sums(arguments.symbols, sums);
+}
+
+#else
+
+/// Of all lanes, in lane 0.
+template <class T, class Combine>
+__device__ __forceinline__ T total_of_warp(const bodies::LaneSums<T, Combine, 1>& sum) {
+    T total = sum.values[0];
+    APERTURE_UNROLL
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        total = Combine::of(total, __shfl_down_sync(core::full_warp, total, half));
+    }
+    return total;
+}
+
+/// Of blocks of (32, n) threads; the grid may have any size. A warp takes a piece of a row, warps
+/// of a block those of rows one below the other. Kernels without sums may take less of a row.
+template <class K, int columns_of_thread>
+__device__ __forceinline__ void compute_elements(const KernelArguments& arguments) {
+    constexpr int columns_of_warp = columns_of_thread * lanes;
+    static_assert(K::sums == 0 || columns_of_warp == piece_length);
+    const K kernel(arguments.symbols);
+    const Walk walk = arguments.walk;
+    const int lane = static_cast<int>(threadIdx.x);
+    const index_t row_stride = index_t(gridDim.y) * blockDim.y;
+    for (index_t row = index_t(blockIdx.y) * blockDim.y + threadIdx.y; row < walk.rows;
+         row += row_stride) {
+        const index_t length = walk.row_length(row);
+        const Place<false> start(walk, row);
+        for (index_t first = index_t(blockIdx.x) * columns_of_warp; first < length;
+             first += index_t(gridDim.x) * columns_of_warp) {
+            typename K::template Sums<1> sums;
+            APERTURE_UNROLL
+            for (int i = 0; i < columns_of_thread; ++i) {
+                const index_t column = first + i * lanes + lane;
+                if (column < length) kernel.element(start.moved(column, 0), sums);
+            }
+            sums.each(sums, [&](int i, auto& sum, auto&) {
+                const auto total = total_of_warp(sum);
+                const index_t piece = row * walk.pieces_of_row() + first / piece_length;
+                if (lane == 0)
+                    arguments.sums[i * walk.pieces() + piece] = static_cast<double>(total);
+            });
+        }
+    }
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0) {
+        kernel.store_scalars(arguments.symbols);
+    }
+}
+
+/// After compute_elements, by one block of threads.
+template <class K>
+__device__ __forceinline__ void finish(const KernelArguments& arguments) {
+    const K kernel(arguments.symbols);
+    const Walk walk = arguments.walk;
+    const index_t pieces_of_strip = walk.pieces_of_row() * strip_rows;
+    typename K::template Sums<1> none;
+    double* const of_strips = arguments.sums + K::sums * walk.pieces();
+    none.each(none, [&](int i, auto& zero, auto&) {
+        const double* const of_pieces = arguments.sums + i * walk.pieces();
+        for (index_t strip = core::thread_rank(); strip < walk.strips();
+             strip += core::block_threads()) {
+            auto sum = zero;
+            const index_t begin = strip * pieces_of_strip;
+            const index_t end =
+                begin + pieces_of_strip < walk.pieces() ? begin + pieces_of_strip : walk.pieces();
+            for (index_t piece = begin; piece < end; ++piece) sum.add(0, of_pieces[piece]);
+            of_strips[i * walk.strips() + strip] = static_cast<double>(sum.total());
+        }
+    });
+    __syncthreads();
+    if (core::warp_rank() > 0) return;
+    typename K::template Sums<1> sums;
+    sums.each(sums, [&](int i, auto& sum, auto&) {
+        for (index_t strip = core::lane_rank(); strip < walk.strips(); strip += lanes) {
+            sum.add(0, of_strips[i * walk.strips() + strip]);
+        }
+        sum.values[0] = total_of_warp(sum);
+    });
+    if (core::lane_rank() == 0) kernel.store_sums(arguments.symbols, sums);
+}
+
+#endif
+
+}  // namespace aperture::compose::kernels
