@@ -214,6 +214,10 @@ std::string literal(Dtype dtype, double number) {
     return std::string(digits.data()) + (single ? "f" : "");
 }
 
+bool is_generated(const Kernel& kernel) {
+    return !kernel.exchanges && kernel.calls.front().match.level != Level::device;
+}
+
 bool has_sums(const Kernel& kernel) {
     return std::any_of(kernel.calls.begin(), kernel.calls.end(), [](const PlannedCall& planned) {
         return planned.match.level == Level::sum;
@@ -240,7 +244,7 @@ std::string kernel_text(const Plan& plan, Target target) {
     std::set<std::string> definitions;
     std::string structs, all;
     for (const Kernel* kernel : plan.kernels()) {
-        if (kernel->exchanges) continue;
+        if (!is_generated(*kernel)) continue;
         structs += KernelWriter(*plan.program, *kernel, definitions).text();
         structs += functions(*kernel, target);
     }

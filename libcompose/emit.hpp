@@ -15,7 +15,10 @@ enum class Target {
     device,  ///< __global__ functions `elements_N` and `finish_N`
 };
 
-/// The text of a plan's kernels, without those that exchange memory: a struct for each (see
+/// Whether a kernel has a text: it neither exchanges memory nor calls a library's function.
+bool is_generated(const Kernel& kernel);
+
+/// The text of those kernels of a plan: a struct for each (see
 /// kernels/elements.cuh), and the functions that walk over its elements, in the namespace
 /// aperture::compose::generated. On a CPU, finish_N must run after strips_N; on a device, after
 /// elements_N if the kernel sums.

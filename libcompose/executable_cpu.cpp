@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <memory>
-#include <optional>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "aperture/compose/executable.hpp"
@@ -62,7 +65,7 @@ class CompiledKernel {
 HostCompiled compiled(const Plan& plan) {
     HostSource source{kernel_text(plan, Target::cpu), {}, {core::kernel_texts(), kernel_texts()}};
     for (const Kernel* kernel : plan.kernels()) {
-        if (kernel->exchanges) continue;
+        if (!is_generated(*kernel)) continue;
         source.functions.push_back(CompiledKernel::name("strips", *kernel));
         source.functions.push_back(CompiledKernel::name("finish", *kernel));
     }
@@ -70,29 +73,59 @@ HostCompiled compiled(const Plan& plan) {
     return compile_on_host(source);
 }
 
+/// A kernel of one call at device level.
+class LibraryKernel {
+  public:
+    LibraryKernel(core::Cpu& cpu, const Program& program, const PlannedCall& planned)
+        : site_(new CallSite{program, *planned.call}),
+          call_(planned.operation->prepare(cpu, *site_)) {}
+
+    void run(core::Cpu& cpu, void* const* symbols) {
+        std::array<const void*, most_operands> operands{};
+        std::array<void*, most_operands> results{};
+        const Call& call = site_->call;
+        for (std::size_t i = 0; i < call.operands.size(); ++i) {
+            operands[i] = symbols[static_cast<std::size_t>(call.operands[i])];
+        }
+        for (std::size_t i = 0; i < call.results.size(); ++i) {
+            results[i] = symbols[static_cast<std::size_t>(call.results[i])];
+        }
+        call_->run(cpu, std::span(operands).first(call.operands.size()),
+                   std::span(results).first(call.results.size()));
+    }
+
+  private:
+    std::unique_ptr<CallSite> site_;
+    std::unique_ptr<DeviceCall<core::Cpu>> call_;
+};
+
+/// A kernel whose calls copy what nobody reads later needs none of these.
+using RunnableKernel =
+    std::variant<std::monostate, CompiledKernel, InterpretedKernel, LibraryKernel>;
+
+RunnableKernel runnable(core::Cpu& cpu, const Program& program, const HostLibrary* library,
+                        const Kernel& kernel) {
+    if (kernel.exchanges) return {};
+    if (!is_generated(kernel)) return LibraryKernel(cpu, program, kernel.calls.front());
+    if (library != nullptr) return CompiledKernel(*library, kernel);
+    return InterpretedKernel(program, kernel);
+}
+
 }  // namespace
 
 template <>
 struct Executable<core::Cpu>::State {
-    State(Plan of_plan, Tier tier) : plan(std::move(of_plan)), memory(plan) {
-        if (tier != Tier::interpreted) {
+    State(core::Cpu& cpu, Plan of_plan, Tier tier) : plan(std::move(of_plan)), memory(plan) {
+        if (tier == Tier::interpreted) {
+            reason = "asked for";
+        } else {
             HostCompiled made = compiled(plan);
             library = made.library;
             reason = made.reason;
             core::expects(tier == Tier::automatic || reason.empty(), reason);
-        } else {
-            reason = "asked for";
         }
         for (const Kernel* kernel : plan.kernels()) {
-            if (library != nullptr && !kernel->exchanges) {
-                machine_code.emplace_back(std::in_place, *library, *kernel);
-            } else {
-                machine_code.emplace_back();
-            }
-            interpreted.emplace_back();
-            if (library == nullptr && !kernel->exchanges) {
-                interpreted.back().emplace(*plan.program, *kernel);
-            }
+            kernels.push_back(runnable(cpu, *plan.program, library.get(), *kernel));
         }
     }
 
@@ -100,14 +133,12 @@ struct Executable<core::Cpu>::State {
     HostMemory memory;
     std::shared_ptr<const HostLibrary> library;
     std::string reason;
-    // Of each kernel one of the two, or none if it exchanges memory.
-    std::vector<std::optional<CompiledKernel>> machine_code;
-    std::vector<std::optional<InterpretedKernel>> interpreted;
+    std::vector<RunnableKernel> kernels;  // by their numbers
 };
 
 template <>
-Executable<core::Cpu>::Executable(core::Cpu&, Plan plan, Tier tier)
-    : state_(std::make_unique<State>(std::move(plan), tier)) {}
+Executable<core::Cpu>::Executable(core::Cpu& cpu, Plan plan, Tier tier)
+    : state_(std::make_unique<State>(cpu, std::move(plan), tier)) {}
 template <>
 Executable<core::Cpu>::~Executable() = default;
 template <>
@@ -122,13 +153,14 @@ void Executable<core::Cpu>::run(core::Cpu& cpu, const Arguments& arguments,
     validate(*state.plan.program, arguments, results);
     state.memory.bind(arguments);
     const auto run = [&](const Kernel& kernel) {
-        const auto number = static_cast<std::size_t>(kernel.number);
         cpu.checkpoint();
-        if (state.machine_code[number]) {
-            state.machine_code[number]->run(cpu, state.memory.symbols());
-        } else {
-            state.interpreted[number]->run(cpu, state.memory.symbols());
-        }
+        std::visit(
+            [&](auto& of_kind) {
+                if constexpr (!std::is_same_v<decltype(of_kind), std::monostate&>) {
+                    of_kind.run(cpu, state.memory.symbols());
+                }
+            },
+            state.kernels[static_cast<std::size_t>(kernel.number)]);
     };
     Steps(*state.plan.program, state.memory, run).walk(state.plan.steps);
     state.memory.finish(results);

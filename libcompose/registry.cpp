@@ -27,6 +27,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+void Operation::compute(const CallSite& site, const RowPiece&, std::span<const RowOperand>,
+                        std::span<void* const>) const {
+    throw core::InvalidArgument(site.call.operation + " does not work on elements");
+}
+Code Operation::code(const CallSite& site, std::span<const std::string>,
+                     std::span<const std::string>) const {
+    throw core::InvalidArgument(site.call.operation + " does not work on elements");
+}
+std::unique_ptr<DeviceCall<core::Cpu>> Operation::prepare(core::Cpu&, const CallSite& site) const {
+    throw core::InvalidArgument(site.call.operation + " does not run on a CPU");
+}
+std::unique_ptr<DeviceCall<core::Gpu>> Operation::prepare(core::Gpu&, const CallSite& site) const {
+    throw core::InvalidArgument(site.call.operation + " does not run on a GPU");
+}
+
 Registry::Registry() {
     add_pointwise(*this);
     add_neighbourhoods(*this);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aperture/compose/program.hpp"
+#include "aperture/core/executor.hpp"
 
 /// What a program can call: types of results, which entries of operands a result reads, and how it
 /// is computed.
@@ -81,6 +82,19 @@ struct RowOperand {
     Type type{};
 };
 
+/// A call at device level with the memory that its library wants to keep from run to run.
+template <class Executor>
+class DeviceCall {
+  public:
+    virtual ~DeviceCall() = default;
+    /// Operands and results are dense arrays in the executor's memory; null where an operand is
+    /// known. In the executor's order; on a GPU without waiting for it.
+    virtual void run(Executor& executor, std::span<const void* const> operands,
+                     std::span<void* const> results) = 0;
+};
+
+/// Operations on elements and sums define `compute` and `code`, those at device level `prepare` for
+/// each executor on which they run.
 class Operation {
   public:
     virtual ~Operation() = default;
@@ -92,13 +106,20 @@ class Operation {
     /// results[0], the sums of the columns c of each c mod 32. Must not throw.
     virtual void compute(const CallSite& site, const RowPiece& piece,
                          std::span<const RowOperand> operands,
-                         std::span<void* const> results) const = 0;
+                         std::span<void* const> results) const;
 
-    /// The same for kernels that are compiled. `operands` name values in one place, or, of halos
-    /// and wholes, pointers to the first entry of all; `results` name variables if there are
-    /// several. The place is `at`, a kernels::Place.
+    /// The same for kernels that are compiled. `operands` name values in one place, or, of halos and
+    /// wholes, pointers to the first entry of all; `results` name variables if there are several.
+    /// The place is `at`, a kernels::Place.
     virtual Code code(const CallSite& site, std::span<const std::string> operands,
-                      std::span<const std::string> results) const = 0;
+                      std::span<const std::string> results) const;
+
+    /// Throws InvalidArgument where the operation does not run on such an executor. The call site
+    /// outlives what is returned.
+    virtual std::unique_ptr<DeviceCall<core::Cpu>> prepare(core::Cpu& cpu,
+                                                           const CallSite& site) const;
+    virtual std::unique_ptr<DeviceCall<core::Gpu>> prepare(core::Gpu& gpu,
+                                                           const CallSite& site) const;
 };
 
 /// The operations that programs can call; those of the library are there from the start.
