@@ -181,6 +181,11 @@ class KernelWriter {
     std::string sum_members_, sum_visits_, sum_stores_;
 };
 
+/// Entries of a row that a thread of a device computes.
+int columns_of_thread(const Kernel& kernel) {
+    return has_sums(kernel) ? kernels::piece_length / kernels::lanes : 1;
+}
+
 std::string functions(const Kernel& kernel, Target target) {
     const std::string name = core::text("Kernel_", kernel.number);
     const auto function = [&](const char* head, const char* parameters, const std::string& call) {
@@ -236,8 +241,27 @@ kernels::Walk walk_over(const Type& elements) {
     return walk;
 }
 
-int columns_of_thread(const Kernel& kernel) {
-    return has_sums(kernel) ? kernels::piece_length / kernels::lanes : 1;
+index_t sums_of(const Kernel& kernel, Target target) {
+    const kernels::Walk walk = walk_over(kernel.elements);
+    const auto sums = std::count_if(kernel.calls.begin(), kernel.calls.end(),
+                                    [](const PlannedCall& planned) {
+                                        return planned.match.level == Level::sum;
+                                    });
+    return sums * (walk.strips() + (target == Target::device ? walk.pieces() : 0));
+}
+
+LaunchShape launch_of(const Kernel& kernel) {
+    constexpr index_t most_rows_of_blocks = 65535;
+    const kernels::Walk walk = walk_over(kernel.elements);
+    LaunchShape shape;
+    const auto blocks = [](index_t count, index_t of_block) {
+        return std::max<index_t>(1, (count + of_block - 1) / of_block);
+    };
+    shape.grid_x = static_cast<unsigned>(
+        blocks(walk.columns, index_t{columns_of_thread(kernel)} * kernels::lanes));
+    shape.grid_y = static_cast<unsigned>(
+        std::min(blocks(walk.rows, shape.block_y), most_rows_of_blocks));
+    return shape;
 }
 
 std::string kernel_text(const Plan& plan, Target target) {

@@ -27,8 +27,16 @@ std::string kernel_text(const Plan& plan, Target target);
 /// Whether a call of the kernel adds entries up.
 bool has_sums(const Kernel& kernel);
 
-/// Elements of a row that a thread of a device computes.
-int columns_of_thread(const Kernel& kernel);
+/// Numbers of KernelArguments::sums.
+index_t sums_of(const Kernel& kernel, Target target);
+
+/// Blocks and threads of a device for `elements_N`; `finish_N` has one block of `finish_threads`.
+struct LaunchShape {
+    unsigned grid_x = 1, grid_y = 1;
+    unsigned block_x = 32, block_y = 8;
+};
+LaunchShape launch_of(const Kernel& kernel);
+inline constexpr unsigned finish_threads = 256;
 
 /// The rows over which a kernel of these elements walks.
 kernels::Walk walk_over(const Type& elements);

@@ -20,9 +20,6 @@ std::span<const core::KernelText> kernel_texts();
 
 namespace {
 
-/// Below this many elements threads cost more than they save.
-constexpr index_t least_parallel = 16384;
-
 /// A kernel of machine code.
 class CompiledKernel {
   public:
@@ -30,10 +27,7 @@ class CompiledKernel {
         : strips_(library.function<Strips>(name("strips", kernel))),
           finish_(library.function<Finish>(name("finish", kernel))),
           walk_(walk_over(kernel.elements)) {
-        const auto sums =
-            std::count_if(kernel.calls.begin(), kernel.calls.end(),
-                          [](const PlannedCall& call) { return call.match.level == Level::sum; });
-        sums_.resize(static_cast<std::size_t>(sums * walk_.strips()));
+        sums_.resize(static_cast<std::size_t>(sums_of(kernel, Target::cpu)));
     }
 
     static std::string name(const char* function, const Kernel& kernel) {
@@ -43,7 +37,7 @@ class CompiledKernel {
     void run(core::Cpu& cpu, void* const* symbols) {
         const kernels::KernelArguments arguments{symbols, walk_, sums_.data()};
         const index_t strips = walk_.strips();
-        const int threads = walk_.count < least_parallel ? 1 : cpu.threads();
+        const int threads = threads_for(walk_, cpu);
         if (threads == 1) {
             strips_(arguments, 0, strips);
         } else {
@@ -151,7 +145,7 @@ void Executable<core::Cpu>::run(core::Cpu& cpu, const Arguments& arguments,
                                 std::span<const Argument> results) {
     State& state = *state_;
     validate(*state.plan.program, arguments, results);
-    state.memory.bind(arguments);
+    state.memory.bind(arguments, results);
     const auto run = [&](const Kernel& kernel) {
         cpu.checkpoint();
         std::visit(

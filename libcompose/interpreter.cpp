@@ -205,7 +205,7 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     state.symbols = symbols;
     state.compute_scalars();
     if (state.kernel.elements.rank == 0) return;
-#pragma omp parallel num_threads(cpu.threads())
+#pragma omp parallel num_threads(threads_for(state.walk, cpu))
     {
         Scratch scratch(state.program.symbols.size());
         state.broadcast_scalars(scratch);

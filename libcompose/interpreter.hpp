@@ -6,8 +6,15 @@
 
 #include "aperture/compose/plan.hpp"
 #include "aperture/core/executor.hpp"
+#include "libcompose/kernels/arguments.hpp"
 
 namespace aperture::compose {
+
+/// For few elements, threads cost more than they save.
+inline int threads_for(const kernels::Walk& walk, const core::Cpu& cpu) {
+    constexpr index_t least_parallel = 16384;
+    return walk.count < least_parallel ? 1 : cpu.threads();
+}
 
 /// A kernel without machine code of its own: each call is computed on pieces of rows, by its
 /// operation. Refers to the program and the kernel.

@@ -63,6 +63,30 @@ void validate(const Program& program, const Arguments& arguments,
     }
 }
 
+bool is_callers(const Program& program, SymbolId id) {
+    const Source source = program[id].source;
+    const auto& values = returned(program);
+    return source == Source::input || source == Source::in_place ||
+           (source == Source::local && std::count(values.begin(), values.end(), id) > 0);
+}
+
+std::vector<void*> homes(const Program& program, const Arguments& arguments,
+                         std::span<const Argument> results, std::vector<void*> own) {
+    const auto& values = returned(program);
+    for (std::size_t i = values.size(); i-- > 0;) {
+        if (program[values[i]].source == Source::local) {
+            own[static_cast<std::size_t>(values[i])] = results[i].data;
+        }
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const Symbol& symbol = program.symbols[i];
+        if (symbol.source == Source::input || symbol.source == Source::in_place) {
+            own[i] = arguments.at(symbol.name).data;
+        }
+    }
+    return own;
+}
+
 std::vector<bool> symbols_in_memory(const Plan& plan) {
     std::vector<bool> all(plan.program->symbols.size());
     const auto add = [&](SymbolId id) { all[static_cast<std::size_t>(id)] = true; };
@@ -86,10 +110,8 @@ HostMemory::HostMemory(const Plan& plan) : program_(*plan.program) {
     own_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         const Symbol& symbol = program_.symbols[i];
-        const bool callers = symbol.source == Source::input || symbol.source == Source::in_place;
-        if (!in_memory[i] || callers) continue;
-        own_[i] =
-            core::Array<std::byte, 1, core::Host>({std::max<index_t>(symbol.type.bytes(), 1)});
+        if (!in_memory[i] || is_callers(program_, static_cast<SymbolId>(i))) continue;
+        own_[i] = core::Array<std::byte, 1, core::Host>({std::max<index_t>(symbol.type.bytes(), 1)});
         home_[i] = own_[i].data();
     }
     now_ = home_;
@@ -103,13 +125,8 @@ HostMemory::HostMemory(const Plan& plan) : program_(*plan.program) {
     }
 }
 
-void HostMemory::bind(const Arguments& arguments) {
-    for (std::size_t i = 0; i < home_.size(); ++i) {
-        const Symbol& symbol = program_.symbols[i];
-        if (symbol.source == Source::input || symbol.source == Source::in_place) {
-            home_[i] = arguments.at(symbol.name).data;
-        }
-    }
+void HostMemory::bind(const Arguments& arguments, std::span<const Argument> results) {
+    home_ = homes(program_, arguments, results, home_);
     now_ = home_;
 }
 
@@ -122,34 +139,15 @@ void HostMemory::exchange(const Kernel& kernel) {
 
 void HostMemory::finish(std::span<const Argument> results) {
     const auto copy = [](const void* from, void* to, index_t bytes) {
-        if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+        if (from != to && bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
     };
     const auto& values = returned(program_);
-    for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
         copy(of(values[i]), results[i].data, results[i].type.bytes());
     }
-    // What lies in the home of another in-place symbol leaves it before that one returns.
-    std::vector<std::pair<std::size_t, std::vector<std::byte>>> guests;
-    std::vector<std::size_t> others;
-    const auto is_home_of_in_place = [&](const void* memory) {
-        for (std::size_t i = 0; i < home_.size(); ++i) {
-            if (home_[i] == memory && program_.symbols[i].source == Source::in_place) return true;
-        }
-        return false;
-    };
     for (std::size_t i = 0; i < now_.size(); ++i) {
         const Symbol& symbol = program_.symbols[i];
-        if (symbol.source != Source::in_place || now_[i] == home_[i]) continue;
-        if (is_home_of_in_place(now_[i])) {
-            guests.emplace_back(i, static_cast<std::size_t>(symbol.type.bytes()));
-            copy(now_[i], guests.back().second.data(), symbol.type.bytes());
-        } else {
-            others.push_back(i);
-        }
-    }
-    for (const std::size_t i : others) copy(now_[i], home_[i], program_.symbols[i].type.bytes());
-    for (const auto& [i, contents] : guests) {
-        copy(contents.data(), home_[i], program_.symbols[i].type.bytes());
+        if (symbol.source == Source::in_place) copy(now_[i], home_[i], symbol.type.bytes());
     }
 }
 

@@ -19,6 +19,14 @@ void validate(const Program& program, const Arguments& arguments,
 /// The values that a program returns.
 const std::vector<SymbolId>& returned(const Program& program);
 
+/// Whether a symbol lies in memory of the caller: arguments, and local symbols that are returned.
+bool is_callers(const Program& program, SymbolId id);
+
+/// Where each symbol lies at the start of a run: the caller's symbols in its memory, the others as
+/// `own` says.
+std::vector<void*> homes(const Program& program, const Arguments& arguments,
+                         std::span<const Argument> results, std::vector<void*> own);
+
 /// Symbols that kernels of a plan load or store, or that callers see: others need no memory.
 std::vector<bool> symbols_in_memory(const Plan& plan);
 
@@ -27,8 +35,8 @@ class HostMemory {
   public:
     explicit HostMemory(const Plan& plan);
 
-    /// Takes arguments' memory, which `validate` has seen.
-    void bind(const Arguments& arguments);
+    /// Takes the caller's memory, which `validate` has seen.
+    void bind(const Arguments& arguments, std::span<const Argument> results);
     /// One pointer a symbol; null where it has no memory.
     void* const* symbols() const { return now_.data(); }
     void* of(SymbolId id) const { return now_[static_cast<std::size_t>(id)]; }
@@ -46,7 +54,7 @@ class HostMemory {
 
     /// Of a kernel that only copies what nobody reads later.
     void exchange(const Kernel& kernel);
-    /// Stores results, and puts in-place symbols back into their callers' memory.
+    /// Puts values into the caller's memory that lie elsewhere.
     void finish(std::span<const Argument> results);
 
   private:

@@ -79,7 +79,6 @@ class KernelBuilder {
             kernel_.flops += planned.match.flops * double(elements.size());
         }
         kernel_.exchanges = fusion_ != Fusion::none && exchanges(live);
-        if (kernel_.exchanges) kernel_.bytes = 0;
         Kernel done = std::move(kernel_);
         *this = KernelBuilder(program_, fusion_);
         return done;
@@ -257,13 +256,42 @@ void for_each_kernel(Steps& steps, const Action& action) {
     }
 }
 
+/// Lets kernels exchange memory only if no more than one symbol of the caller can get the memory of
+/// a symbol: at the end, values return to the caller's memory by one copy each.
+class Exchanges {
+  public:
+    explicit Exchanges(const Program& program) {
+        for (const Statement& statement : program.statements) {
+            const auto* const result = std::get_if<Return>(&statement.what);
+            if (result != nullptr) returned_.insert(result->values.begin(), result->values.end());
+        }
+    }
+    void decide(Kernel& kernel) {
+        if (!kernel.exchanges) return;
+        kernel.exchanges =
+            std::all_of(kernel.calls.begin(), kernel.calls.end(), [&](const PlannedCall& planned) {
+                const SymbolId from = planned.call->operands[0], to = planned.call->results[0];
+                return returned_.count(from) == 0 && partner_.emplace(from, to).first->second == to;
+            });
+        if (kernel.exchanges) kernel.bytes = 0;
+    }
+
+  private:
+    SymbolSet returned_;
+    std::map<SymbolId, SymbolId> partner_;
+};
+
 }  // namespace
 
 Plan plan(Program program, const Registry& registry, Fusion fusion) {
     Plan made{std::make_shared<const Program>(std::move(program)), {}};
     made.steps = Planner(*made.program, registry, fusion).steps(made.program->statements);
     int kernels = 0;
-    for_each_kernel(made.steps, [&](Kernel& kernel) { kernel.number = kernels++; });
+    Exchanges exchanges(*made.program);
+    for_each_kernel(made.steps, [&](Kernel& kernel) {
+        kernel.number = kernels++;
+        exchanges.decide(kernel);
+    });
     return made;
 }
 

@@ -5,15 +5,16 @@
 #include <algorithm>
 
 #include "aperture/core/error.hpp"
-#include "libcompose/memory.hpp"
+#include "aperture/compose/plan.hpp"
 
 namespace aperture::compose {
 
-/// Walks through a plan's steps on the host: `run(kernel)` computes a kernel.
-template <class RunKernel>
+/// Walks through a plan's steps on the host: `run(kernel)` computes a kernel. Memory is HostMemory
+/// or one like it.
+template <class Memory, class RunKernel>
 class Steps {
   public:
-    Steps(const Program& program, HostMemory& memory, const RunKernel& run)
+    Steps(const Program& program, Memory& memory, const RunKernel& run)
         : program_(program), memory_(memory), run_(run) {}
 
     /// False after a break.
@@ -42,7 +43,7 @@ class Steps {
     }
     bool walk(const RepeatWhile& repeat) const {
         std::int64_t times = 0;
-        while (memory_.load<bool>(repeat.loop->condition)) {
+        while (memory_.template load<bool>(repeat.loop->condition)) {
             core::expects(times++ < repeat.loop->limit, "a loop did not end after ",
                           repeat.loop->limit, " times");
             if (!walk(repeat.body)) break;
@@ -50,12 +51,12 @@ class Steps {
         return true;
     }
     bool walk(const Branch& branch) const {
-        return walk(memory_.load<bool>(branch.branch->condition) ? branch.body : branch.otherwise);
+        return walk(memory_.template load<bool>(branch.branch->condition) ? branch.body : branch.otherwise);
     }
     bool walk(const Break&) const { return false; }
 
     const Program& program_;
-    HostMemory& memory_;
+    Memory& memory_;
     const RunKernel& run_;
 };
 

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libcompose/gpu/gpu_kernels.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "libcompose/emit.hpp"
+#include "libcore/gpu/compile_kernel.hpp"
+#include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/specialise.hpp"
+
+namespace aperture::compose {
+
+std::span<const core::KernelText> kernel_texts();
+
+GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
+    std::vector<std::string> names;
+    std::vector<const void**> slots;
+    const std::vector<const Kernel*> all = plan.kernels();
+    elements_.resize(all.size());
+    finish_.resize(all.size());
+    index_t most_sums = 0;
+    for (const Kernel* kernel : all) {
+        if (!is_generated(*kernel)) continue;
+        const auto add = [&](const char* function, std::vector<const void*>& to) {
+            names.push_back(
+                core::text("aperture::compose::generated::", function, "_", kernel->number));
+            slots.push_back(&to[static_cast<std::size_t>(kernel->number)]);
+        };
+        add("elements", elements_);
+        if (has_sums(*kernel)) add("finish", finish_);
+        most_sums = std::max(most_sums, sums_of(*kernel, Target::device));
+    }
+    gpu.stream();  // Arrays are on the GPU that the thread used last.
+    sums_ = core::Array<double, 1, core::Device>({most_sums});
+    if (names.empty()) return;
+    const core::KernelSource source{"compose",
+                                    {core::kernel_texts(), kernel_texts()},
+                                    kernel_text(plan, Target::device),
+                                    {"--fmad=false"}};
+    const auto kernels =
+        core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
+    core::expects(!kernels.empty(),
+                  "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not there");
+    for (std::size_t i = 0; i < names.size(); ++i) *slots[i] = kernels[i].kernel;
+}
+
+void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const {
+    const auto number = static_cast<std::size_t>(kernel.number);
+    const LaunchShape shape = launch_of(kernel);
+    kernels::KernelArguments arguments{row, walk_over(kernel.elements),
+                                       const_cast<double*>(sums_.data())};
+    void* pointers[] = {&arguments};
+    cudaLaunchConfig_t config{};
+    config.gridDim = {shape.grid_x, shape.grid_y, 1};
+    config.blockDim = {shape.block_x, shape.block_y, 1};
+    config.stream = stream;
+    APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, elements_[number], pointers));
+    if (finish_[number] == nullptr) return;
+    config.gridDim = {1, 1, 1};
+    config.blockDim = {finish_threads, 1, 1};
+    APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, finish_[number], pointers));
+}
+
+}  // namespace aperture::compose
