@@ -11,7 +11,8 @@ function(aperture_embed_kernels target namespace)
         cmake_path(ABSOLUTE_PATH file NORMALIZE)
         list(APPEND paths ${file})
     endforeach()
-    set(generated ${CMAKE_CURRENT_BINARY_DIR}/${namespace}_kernel_texts.cpp)
+    string(REPLACE "::" "_" file_name ${namespace})
+    set(generated ${CMAKE_CURRENT_BINARY_DIR}/${file_name}_kernel_texts.cpp)
     list(JOIN paths "," joined)
     add_custom_command(OUTPUT ${generated}
         COMMAND ${CMAKE_COMMAND} -Dfiles=${joined} -Dnamespace=${namespace} -Droot=${PROJECT_SOURCE_DIR}

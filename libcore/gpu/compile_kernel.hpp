@@ -22,6 +22,11 @@ struct KernelText {
 /// name for every other library with kernels to specialise.
 std::span<const KernelText> kernel_texts();
 
+namespace simt {
+/// What these include where the host's compiler compiles them for the SIMT host executor.
+std::span<const KernelText> kernel_texts();
+}  // namespace simt
+
 /// Source of kernels: the file that defines them, and all files that it may include. Each name must
 /// stand for one text, but for that of a root that is made at run time, which comes with its text.
 struct KernelSource {

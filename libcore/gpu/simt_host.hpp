@@ -55,10 +55,13 @@ APERTURE_VECTOR_TYPES(float, float)
 APERTURE_VECTOR_TYPES(double, double)
 #undef APERTURE_VECTOR_TYPES
 
+// One of each in the process, for kernels in libraries that are loaded, too.
+#pragma GCC visibility push(default)
 inline thread_local constinit uint3 threadIdx{};
 inline thread_local constinit uint3 blockIdx{};
 inline thread_local constinit dim3 blockDim{};
 inline thread_local constinit dim3 gridDim{};
+#pragma GCC visibility pop
 
 namespace aperture::core {
 
