@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// One program on all back ends of this machine.
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/compose/simt_executable.hpp"
+
+namespace aperture::compose {
+namespace {
+
+/// Memory for a program's arguments and results.
+class Buffers {
+  public:
+    explicit Buffers(const Program& program) {
+        std::mt19937 generator(7);
+        std::uniform_real_distribution<double> uniform(-1, 1);
+        for (const Symbol& symbol : program.symbols) {
+            if (symbol.source != Source::input && symbol.source != Source::in_place) continue;
+            auto& memory = memory_.emplace_back(std::size_t(symbol.type.bytes()));
+            for (index_t i = 0; i < symbol.type.size(); ++i) {
+                const double number = uniform(generator);
+                if (symbol.type.dtype == Dtype::f32) {
+                    const auto value = static_cast<float>(number);
+                    std::memcpy(memory.data() + i * index_t(sizeof(value)), &value, sizeof(value));
+                } else {
+                    std::memcpy(memory.data() + i * index_t(sizeof(number)), &number,
+                                sizeof(number));
+                }
+            }
+            arguments[symbol.name] = {memory.data(), symbol.type};
+        }
+        for (const SymbolId id : returned(program)) {
+            auto& memory = memory_.emplace_back(std::size_t(program[id].type.bytes()));
+            results.push_back({memory.data(), program[id].type});
+        }
+    }
+    /// All bytes after a run.
+    const std::deque<std::vector<std::byte>>& memory() const { return memory_; }
+
+    Arguments arguments;
+    std::vector<Argument> results;
+
+  private:
+    std::deque<std::vector<std::byte>> memory_;
+};
+
+const std::map<std::string, std::string>& programs() {
+    static const std::map<std::string, std::string> all{
+        {"Jacobi", R"(program jacobi {
+            input b: array f32[19, 300]; inout x: array f32[19, 300]; number D: f32 = 0.7;
+            stencil R: f32 replicate {(0, -1): 0.1, (-1, 0): 0.3, (1, 0): 0.3, (0, 2): 0.1};
+            constant n = 5; local i: iteration i64; local f: array f32[19, 300];
+            local r: array f32[19, 300]; local next: array f32[19, 300];
+            for i in n {
+                f = stencil_product(R, x); r = subtract(b, f); next = multiply(D, r);
+                x = copy(next);
+            }
+            return x, r;
+        })"},
+        {"ConjugateGradients", R"(program cg {
+            input b: array f32[33, 270]; inout x: array f32[33, 270];
+            stencil A: f32 zero {(0, 0): 4.1, (-1, 0): -1, (1, 0): -1, (0, -1): -1, (0, 1): -1};
+            number eps: f32 = 1e-3; constant n = 50; local i: iteration i64;
+            local r: array f32[33, 270]; local p: array f32[33, 270];
+            local q: array f32[33, 270]; local t: array f32[33, 270];
+            local rs: scalar f32; local new: scalar f32; local pq: scalar f32;
+            local a: scalar f32; local be: scalar f32; local c: scalar bool;
+            local last: scalar i64;
+            q = stencil_product(A, x); r = subtract(b, q); p = copy(r); rs = dot(r, r);
+            last = copy(n);
+            for i in n {
+                q = stencil_product(A, p); pq = dot(p, q); a = divide(rs, pq);
+                t = multiply(a, p); x = add(x, t); q = multiply(a, q); r = subtract(r, q);
+                new = dot(r, r); last = copy(i); c = less(new, eps); if c { break; }
+                be = divide(new, rs); t = multiply(be, p); p = add(r, t); rs = copy(new);
+            }
+            return x, rs, last;
+        })"},
+        {"BranchesAndWhile", R"(program p {
+            input v: array f64[9001]; inout w: array f64[9001]; inout s: scalar f64;
+            number half: f64 = 0.5; number small: f64 = 0.01; constant n = 4;
+            local i: iteration i64; local k: iteration i64; local m: array bool[9001];
+            local c: scalar bool; local d: scalar bool; local q: scalar f64; local odd: scalar i64;
+            local next: array f64[9001];
+            q = dot(v, v); d = less(small, q);
+            while d limit 100 {
+                q = multiply(q, half); d = less(small, q);
+                c = less(s, half);
+                if c { w = add(w, q); } else { w = multiply(w, half); s = copy(half); }
+            }
+            for i in n {
+                for k in n {
+                    next = multiply(w, half); w = copy(next);
+                    c = less(n, k); if c { break; }
+                    c = equal(i, k); if c { w = add(w, v); break; }
+                }
+                m = less(w, v); w = select(m, v, w);
+            }
+            s = sum(w); odd = copy(k);
+            return q, w, odd;
+        })"},
+        {"Empty", R"(program p {
+            input v: array f32[0, 7]; local s: scalar f32; local w: array f32[0, 7];
+            w = add(v, v); s = sum(w); return s, w;
+        })"}};
+    return all;
+}
+
+class ComposeBackEnds : public testing::TestWithParam<std::string> {
+  protected:
+    static std::deque<std::vector<std::byte>> on_cpu(Fusion fusion, Tier tier) {
+        const Program program = parse(programs().at(GetParam()));
+        Buffers buffers(program);
+        core::Cpu cpu(2);
+        Executable<core::Cpu>(cpu, plan(program, Registry(), fusion), tier)
+            .run(cpu, buffers.arguments, buffers.results);
+        return buffers.memory();
+    }
+};
+
+TEST_P(ComposeBackEnds, HaveTheSameBits) {
+    const auto expected = on_cpu(Fusion::none, Tier::interpreted);
+    EXPECT_EQ(on_cpu(Fusion::thesis, Tier::interpreted), expected);
+    EXPECT_EQ(on_cpu(Fusion::thesis, Tier::automatic), expected);
+    for (const core::LaneOrder order : {core::LaneOrder::forward, core::LaneOrder::random}) {
+        const Program program = parse(programs().at(GetParam()));
+        Buffers buffers(program);
+        core::Simt simt(order, 5);
+        SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
+        if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
+        executable.run(simt, buffers.arguments, buffers.results);
+        EXPECT_EQ(buffers.memory(), expected);
+        // A second run begins anew.
+        Buffers again(program);
+        executable.run(simt, again.arguments, again.results);
+        EXPECT_EQ(again.memory(), expected);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
+                         testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
+                                         "Empty"),
+                         [](const auto& suite) { return suite.param; });
+
+}  // namespace
+}  // namespace aperture::compose
