@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/compose/simt_executable.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -40,6 +41,40 @@ class Buffers {
             results.push_back({memory.data(), program[id].type});
         }
     }
+#if APERTURE_CUDA
+    /// Of copies on the device, but for scalars that are inputs.
+    void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable) {
+        using Bytes = core::Array<std::byte, 1, core::Device>;
+        std::deque<Bytes> arrays;
+        std::vector<std::pair<const Bytes*, std::byte*>> back;
+        const auto on_device = [&](const Argument& host) {
+            const index_t bytes = host.type.bytes();
+            const Bytes& array = arrays.emplace_back(core::Extents<1>{bytes});
+            auto* const data = static_cast<std::byte*>(host.data);
+            if (bytes > 0) {
+                core::copy(gpu, core::View<const std::byte, 1, core::Host>(data, {bytes}),
+                           arrays.back().view());
+            }
+            back.emplace_back(&array, data);
+            return Argument{arrays.back().data(), host.type};
+        };
+        Arguments there;
+        for (const auto& [name, host] : arguments) {
+            const Program& program = *executable.plan().program;
+            const bool input = program[program.find(name)].source == Source::input;
+            there[name] = input && host.type.is_scalar() ? host : on_device(host);
+        }
+        std::vector<Argument> values;
+        for (const Argument& host : results) values.push_back(on_device(host));
+        executable.run(gpu, there, values);
+        for (const auto& [array, to] : back) {
+            if (array->size() == 0) continue;
+            core::copy(gpu, array->view(),
+                       core::View<std::byte, 1, core::Host>(to, {array->size()}));
+        }
+        gpu.synchronize();
+    }
+#endif
     /// All bytes after a run.
     const std::deque<std::vector<std::byte>>& memory() const { return memory_; }
 
@@ -142,6 +177,23 @@ TEST_P(ComposeBackEnds, HaveTheSameBits) {
         EXPECT_EQ(again.memory(), expected);
     }
 }
+#if APERTURE_CUDA
+TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
+    const tests::UsableGpu usable;
+    if (!usable.gpu) GTEST_SKIP() << usable.why_not();
+    core::Gpu gpu;
+    for (const Fusion fusion : {Fusion::none, Fusion::thesis}) {
+        const Program program = parse(programs().at(GetParam()));
+        Executable<core::Gpu> executable(gpu, plan(program, Registry(), fusion));
+        // A second run begins anew, on other memory.
+        for (int run = 0; run < 2; ++run) {
+            Buffers buffers(program);
+            buffers.run_on(gpu, executable);
+            EXPECT_EQ(buffers.memory(), on_cpu(Fusion::none, Tier::interpreted));
+        }
+    }
+}
+#endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
                                          "Empty"),
