@@ -8,7 +8,7 @@
 
 namespace aperture::core::detail {
 
-const std::vector<const void*>& load_kernels(Gpu& gpu, const KernelSource& source,
+std::vector<const void*> load_kernels(Gpu& gpu, const KernelSource& source,
                                              const std::vector<std::string>& expressions) {
     using Key = std::tuple<int, std::string, std::string, std::vector<std::string>,
                            std::vector<std::string>>;

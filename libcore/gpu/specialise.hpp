@@ -12,7 +12,7 @@ namespace aperture::core {
 
 namespace detail {
 /// The kernels in the order of the expressions; none if they cannot be compiled.
-const std::vector<const void*>& load_kernels(Gpu& gpu, const KernelSource& source,
+std::vector<const void*> load_kernels(Gpu& gpu, const KernelSource& source,
                                              const std::vector<std::string>& expressions);
 }  // namespace detail
 
@@ -35,7 +35,7 @@ std::vector<SpecialisedKernel<Signature>> specialise(Gpu& gpu, const KernelSourc
 template <class Signature>
 SpecialisedKernel<Signature> specialise(Gpu& gpu, const KernelSource& source,
                                         const std::string& expression) {
-    const auto& kernels = detail::load_kernels(gpu, source, {expression});
+    const auto kernels = detail::load_kernels(gpu, source, {expression});
     return {kernels.empty() ? nullptr : kernels[0]};
 }
 
