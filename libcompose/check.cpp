@@ -37,8 +37,10 @@ class Checker {
             action();
         } catch (const core::InvalidArgument& error) {
             if (where.line == 0) throw;
+            const std::string column =
+                where.column == 0 ? "" : core::text(", column ", where.column);
             throw core::InvalidArgument(
-                core::text("line ", where.line, ", column ", where.column, ": ", error.what()));
+                core::text("line ", where.line, column, ": ", error.what()));
         }
     }
 
@@ -110,7 +112,9 @@ class Checker {
                       " is of type ", text_of(program_[id].type), ", not a scalar bool");
     }
     void expects_value(SymbolId id) const {
-        core::expects(set_.count(id) > 0, program_[id].name, " has no value here");
+        const Symbol& symbol = program_[id];
+        core::expects(set_.count(id) > 0, symbol.name, " has no value here",
+                      symbol.where.line == 0 ? "" : core::text("; it is of line ", symbol.where.line));
     }
 
     void check_simple(const Statement& statement, int loops) {

@@ -22,11 +22,13 @@ bool overlap(const Range& a, const Range& b) {
            std::less<>()(b.first, a.first + a.bytes);
 }
 
-void expect_argument(const Argument& argument, const Symbol& symbol) {
+void expect_argument(const Argument& argument, const Symbol& symbol, bool written) {
     core::expects(argument.type == symbol.type, symbol.name, " is of type ", text_of(argument.type),
                   ", not a ", text_of(symbol.type));
     core::expects(argument.data != nullptr || symbol.type.size() == 0, symbol.name,
                   " has no memory");
+    core::expects(!written || !argument.is_constant, symbol.name,
+                  " is written, but its memory is constant");
 }
 
 }  // namespace
@@ -51,15 +53,20 @@ void validate(const Program& program, const Arguments& arguments,
         if (symbol.source != Source::input && symbol.source != Source::in_place) continue;
         const auto found = arguments.find(symbol.name);
         core::expects(found != arguments.end(), "there is no argument ", symbol.name);
-        expect_argument(found->second, symbol);
-        add(found->second, symbol.name, symbol.source == Source::in_place);
+        const bool written = symbol.source == Source::in_place;
+        expect_argument(found->second, symbol, written);
+        add(found->second, symbol.name, written);
     }
     const auto& values = returned(program);
     core::expects(results.size() == values.size(), "the program returns ", values.size(),
                   " values, not ", results.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-        expect_argument(results[i], program[values[i]]);
-        add(results[i], "the result " + program[values[i]].name, true);
+        const Symbol& symbol = program[values[i]];
+        expect_argument(results[i], symbol, true);
+        // A symbol in place may be returned where it is.
+        const bool in_place = symbol.source == Source::in_place &&
+                              results[i].data == arguments.at(symbol.name).data;
+        if (!in_place) add(results[i], "the result " + symbol.name, true);
     }
 }
 

@@ -268,8 +268,7 @@ class Parser {
 
     /// To the brace that closes the block.
     Block statements(int depth) {
-        constexpr int deepest = 32;
-        if (depth > deepest) fail_at(token_.where, "blocks are nested too deeply");
+        if (depth > deepest_block) fail_at(token_.where, "blocks are nested too deeply");
         Block block;
         while (!skip_mark("}")) {
             const Location where = token_.where;

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-/// Words of the language of programs.
+/// Words and limits of the language of programs.
 namespace aperture::compose {
 
 /// Of Source::input, in_place, local.
@@ -15,5 +15,8 @@ inline constexpr std::array<std::string_view, 2> border_words{"replicate", "zero
 inline constexpr std::array<std::string_view, 15> reserved_words{
     "program", "input", "inout", "local", "constant", "number", "stencil", "for",
     "in",      "while", "limit", "if",    "else",     "break",  "return"};
+
+/// Blocks in blocks of a program.
+inline constexpr int deepest_block = 32;
 
 }  // namespace aperture::compose

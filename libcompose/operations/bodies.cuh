@@ -109,4 +109,12 @@ struct LaneSums {
     }
 };
 
+template <class To>
+struct Convert {
+    template <class T>
+    APERTURE_HD static To of(T a) {
+        return static_cast<To>(a);
+    }
+};
+
 }  // namespace aperture::compose::bodies

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <optional>
 
 #include "aperture/core/error.hpp"
@@ -164,6 +165,59 @@ class SelectOperation : public Pointwise {
     }
 };
 
+/// convert<to = f64>(x): f32, f64 and i64 to f32 and f64, rounded to the nearest; false and true to 0
+/// and 1 of f32, f64 and i64. None of f32 or f64 to i64: what is out of range has no value that all
+/// devices agree on.
+class Conversion : public Operation {
+  public:
+    Match match(const CallSite& site) const override {
+        const auto to = site.call.attributes.find("to");
+        const auto* const word =
+            to != site.call.attributes.end() ? std::get_if<std::string>(&to->second) : nullptr;
+        expects(word != nullptr && site.call.attributes.size() == 1,
+                "convert has one attribute, to = f32, f64 or i64");
+        const auto dtype = dtype_named(*word);
+        expects(dtype && (*dtype == Dtype::f32 || *dtype == Dtype::f64 || *dtype == Dtype::i64),
+                "convert to ", *word, "; expected f32, f64 or i64");
+        expects(site.operands() != 1 || *dtype != Dtype::i64 ||
+                    (site.type(0).dtype != Dtype::f32 && site.type(0).dtype != Dtype::f64),
+                "convert of ", name_of(site.type(0).dtype),
+                " to i64: numbers out of range would have no value");
+        return by_result(*dtype).match(site);
+    }
+    void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,
+                 std::span<void* const> results) const override {
+        by_result(site.program[site.call.results[0]].type.dtype)
+            .compute(site, piece, operands, results);
+    }
+    Code code(const CallSite& site, std::span<const std::string> operands,
+              std::span<const std::string> results) const override {
+        return by_result(site.program[site.call.results[0]].type.dtype)
+            .code(site, operands, results);
+    }
+
+  private:
+    template <class To>
+    static constexpr RowLoops to() {
+        RowLoops loops{};
+        loops[static_cast<std::size_t>(Dtype::i64)] =
+            over_row<bodies::Convert<To>, std::int64_t, 1>;
+        loops[static_cast<std::size_t>(Dtype::boolean)] = over_row<bodies::Convert<To>, bool, 1>;
+        if constexpr (!std::same_as<To, std::int64_t>) {
+            loops[static_cast<std::size_t>(Dtype::f32)] = over_row<bodies::Convert<To>, float, 1>;
+            loops[static_cast<std::size_t>(Dtype::f64)] = over_row<bodies::Convert<To>, double, 1>;
+        }
+        return loops;
+    }
+    const Pointwise& by_result(Dtype dtype) const {
+        return dtype == Dtype::f32 ? to_f32_ : dtype == Dtype::f64 ? to_f64_ : to_i64_;
+    }
+
+    Pointwise to_f32_{"Convert<float>", 1, to<float>(), Dtype::f32, 0};
+    Pointwise to_f64_{"Convert<double>", 1, to<double>(), Dtype::f64, 0};
+    Pointwise to_i64_{"Convert<long long>", 1, to<std::int64_t>(), Dtype::i64, 0};
+};
+
 }  // namespace
 
 void add_pointwise(Registry& registry) {
@@ -194,6 +248,7 @@ void add_pointwise(Registry& registry) {
     copies[static_cast<std::size_t>(Dtype::boolean)] = over_row<Copy, bool, 1>;
     add("copy", "Copy", 1, copies, std::nullopt, 0);
     registry.add("select", std::make_shared<SelectOperation>());
+    registry.add("convert", std::make_shared<Conversion>());
 }
 
 }  // namespace aperture::compose

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -222,6 +224,72 @@ TEST(ComposeExecutable, RefusesMissingAndWrongArguments) {
                  core::InvalidArgument);
     EXPECT_THROW(run<float>(text, {{"x", argument(x.data(), {4})}}, array(Dtype::f32, {5})),
                  core::InvalidArgument);
+}
+
+TEST(ComposeExecutable, DoesNotWriteConstantMemory) {
+    const std::string text = "program p { inout x: array f32[4]; x = add(x, x); return x; }";
+    std::vector<float> x(4, 1), y(4);
+    const std::vector<float>& constant = x;
+    const auto run_on = [&](const Argument& argument, const Argument& result) {
+        core::Cpu cpu(1);
+        Executable<core::Cpu>(cpu, plan(parse(text), Registry(), Fusion::thesis), Tier::interpreted)
+            .run(cpu, {{"x", argument}}, std::span(&result, 1));
+    };
+    const Argument to = argument(y.data(), {4});
+    const auto refuses = [](const char* message) {
+        return testing::ThrowsMessage<core::InvalidArgument>(testing::HasSubstr(message));
+    };
+    const char* const constant_x = "x is written, but its memory is constant";
+    EXPECT_THAT([&] { run_on(argument(constant.data(), {4}), to); }, refuses(constant_x));
+    EXPECT_THAT([&] { run_on(argument(y.data(), {4}), argument(constant.data(), {4})); },
+                refuses(constant_x));
+    EXPECT_THAT([&] { run_on(argument(y.data(), {4}), argument<float>(nullptr, {4})); },
+                refuses("x has no memory"));
+    EXPECT_THAT(x, testing::Each(1));
+    run_on(argument(x.data(), {4}), to);
+    EXPECT_THAT(y, testing::Each(2));
+}
+
+/// What `convert<to = ...>` makes of numbers.
+template <class To, class From>
+std::vector<To> converted(const std::vector<From>& numbers) {
+    const index_t size = static_cast<index_t>(numbers.size());
+    // std::vector<bool> has no array.
+    const std::unique_ptr<From[]> from(new From[numbers.size()]);
+    std::copy(numbers.begin(), numbers.end(), from.get());
+    const Type type = array(dtype_of<To>(), {size});
+    const std::string to(name_of(dtype_of<To>()));
+    return run<To>("program p { input x: " + text_of(array(dtype_of<From>(), {size})) +
+                       "; local y: " + text_of(type) + "; y = convert<to = " + to +
+                       ">(x); return y; }",
+                   {{"x", argument(from.get(), {size})}}, type);
+}
+
+TEST(ComposeExecutable, ConvertsNumbers) {
+    using Floats = std::vector<float>;
+    using Doubles = std::vector<double>;
+    using Integers = std::vector<std::int64_t>;
+    const float infinity = std::numeric_limits<float>::infinity();
+    const Doubles doubles{0.1, -2.5, 16777217, 1e300, -1e300, 1e-60};
+    EXPECT_EQ((converted<float>(doubles)),
+              (Floats{0.1f, -2.5f, 16777216, infinity, -infinity, 0}));
+    EXPECT_EQ((converted<double>(doubles)), doubles);
+    EXPECT_EQ((converted<double>(Floats{0.1f, 3, infinity})),
+              (Doubles{double(0.1f), 3, double(infinity)}));
+    const Integers integers{-3, 0, 16777217, 9007199254740993};
+    EXPECT_EQ((converted<float>(integers)), (Floats{-3, 0, 16777216, 9007199254740992}));
+    EXPECT_EQ((converted<double>(integers)), (Doubles{-3, 0, 16777217, 9007199254740992}));
+    EXPECT_EQ((converted<std::int64_t>(integers)), integers);
+    const std::vector<bool> conditions{false, true, true};
+    EXPECT_EQ((converted<float>(conditions)), (Floats{0, 1, 1}));
+    EXPECT_EQ((converted<double>(conditions)), (Doubles{0, 1, 1}));
+    EXPECT_EQ((converted<std::int64_t>(conditions)), (Integers{0, 1, 1}));
+    // Of scalars: the index of a loop.
+    EXPECT_EQ(run<float>("program p { constant n = 4; local i: iteration i64; local x: scalar f32;"
+                         "x = convert<to = f32>(n); for i in n { x = convert<to = f32>(i); }"
+                         "return x; }",
+                         {}, scalar(Dtype::f32)),
+              Floats{3});
 }
 
 /// Programs of random calls on images of two extents, with sums, loops and breaks.

@@ -15,14 +15,16 @@ namespace aperture::compose {
 struct Argument {
     void* data = nullptr;
     Type type{};
+    bool is_constant = false;  ///< The memory cannot be overwritten.
 };
 using Arguments = std::map<std::string, Argument>;
 
 template <class T>
 Argument argument(T* data, const std::vector<index_t>& extents) {
-    return {const_cast<std::remove_const_t<T>*>(data),
-            extents.empty() ? scalar(dtype_of<std::remove_const_t<T>>())
-                            : array(dtype_of<std::remove_const_t<T>>(), extents)};
+    using Entry = std::remove_const_t<T>;
+    return {const_cast<Entry*>(data),
+            extents.empty() ? scalar(dtype_of<Entry>()) : array(dtype_of<Entry>(), extents),
+            std::is_const_v<T>};
 }
 
 /// How kernels are computed.
@@ -45,8 +47,10 @@ class Executable {
     Executable& operator=(Executable&&) noexcept;
 
     /// Reads inputs, overwrites symbols in place, and fills `results`, one for each value that the
-    /// program returns. Throws InvalidArgument if an argument is missing, has another type or
-    /// shares memory with one that is written, and if a loop does not end.
+    /// program returns. On a GPU, scalars that are inputs are read on the host, everything else is
+    /// device memory, and the call is asynchronous unless the program has a while. Throws
+    /// InvalidArgument if an argument is missing, has another type or shares memory with one that is
+    /// written, if memory to be written is constant, and if a loop does not end.
     void run(Executor& executor, const Arguments& arguments, std::span<const Argument> results);
 
     const Plan& plan() const;

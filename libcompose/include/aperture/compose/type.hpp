@@ -28,13 +28,18 @@ bool is_complex(Dtype dtype);
 Dtype real_of(Dtype dtype);
 
 template <class T>
+concept Number = std::same_as<T, float> || std::same_as<T, double> ||
+    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>> ||
+    std::same_as<T, std::int64_t> || std::same_as<T, bool>;
+
+template <Number T>
 constexpr Dtype dtype_of() {
     if constexpr (std::same_as<T, float>) return Dtype::f32;
     if constexpr (std::same_as<T, double>) return Dtype::f64;
     if constexpr (std::same_as<T, std::complex<float>>) return Dtype::c64;
     if constexpr (std::same_as<T, std::complex<double>>) return Dtype::c128;
     if constexpr (std::same_as<T, std::int64_t>) return Dtype::i64;
-    return Dtype::boolean;
+    if constexpr (std::same_as<T, bool>) return Dtype::boolean;
 }
 
 /// What a symbol is (Anderson 2014, section 5.5, and batches of Fousek et al.).

@@ -1,0 +1,651 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/compose/build.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "aperture/compose/executable.hpp"
+#include "aperture/core/error.hpp"
+
+namespace aperture::compose {
+namespace {
+
+using testing::HasSubstr;
+
+// Inputs, numbers and results never change, and no second name means a variable's memory.
+static_assert(!std::is_assignable_v<Value&, Value>);
+static_assert(!std::is_copy_constructible_v<Variable>);
+
+TEST(ComposeBuild, OfJacobiIsTheProgramOneWrites) {
+    Builder jacobi("jacobi");
+    auto b = jacobi.input<float>("b", {128, 100});
+    auto x = jacobi.in_place<float>("x", {128, 100});
+    auto d = jacobi.input<float>("D");
+    auto neighbours = jacobi.stencil<float>(
+        "R", Border::replicate,
+        {{{0, -1}, 0.1}, {{-1, 0}, 0.3}, {{1, 0}, 0.3}, {{0, 1}, 0.1}});
+    auto num_iter = jacobi.name("num_iter", jacobi.number<std::int64_t>(10));
+    jacobi.loop(num_iter, [&] {
+        auto r = jacobi.name("r", b - neighbours * x);
+        x = d * r;
+    });
+    const Program program = jacobi.returns(x);
+    const std::string text = R"(program jacobi {
+    input b: array f32[128, 100];
+    inout x: array f32[128, 100];
+    input D: scalar f32;
+    stencil R: f32 replicate {(0, -1): 0.1, (-1, 0): 0.3, (1, 0): 0.3, (0, 1): 0.1};
+    constant num_iter = 10;
+    local r: array f32[128, 100];
+    local i1: iteration i64;
+    local f1: array f32[128, 100];
+    local f2: array f32[128, 100];
+    for i1 in num_iter {
+        f1 = stencil_product(R, x);
+        r = subtract(b, f1);
+        f2 = multiply(D, r);
+        x = copy(f2);
+    }
+    return x;
+}
+)";
+    EXPECT_EQ(print(program), text);
+    EXPECT_EQ(print(parse(print(program))), text);
+    const auto& loop = std::get<Loop>(program.statements.front().what);
+    EXPECT_EQ(loop.body[1].where.line - loop.body[0].where.line, 0);
+    EXPECT_EQ(loop.body[2].where.line - loop.body[1].where.line, 1);
+}
+
+/// Runs a program on arrays of f64 by name; returns what it returns, one array after the other.
+std::vector<double> run(const Program& program,
+                        const std::map<std::string, std::vector<double>>& arrays,
+                        Fusion fusion = Fusion::thesis) {
+    std::map<std::string, std::vector<double>> memory = arrays;
+    const Registry registry;
+    Plan planned = plan(program, registry, fusion);
+    Arguments arguments;
+    for (auto& [name, array] : memory) {
+        arguments[name] = {array.data(), program[program.find(name)].type};
+    }
+    std::vector<double> values;
+    std::vector<Argument> results;
+    const auto& returned = std::get<Return>(program.statements.back().what).values;
+    index_t size = 0;
+    for (const SymbolId id : returned) size += program[id].type.size();
+    values.resize(static_cast<std::size_t>(size));
+    double* to = values.data();
+    for (const SymbolId id : returned) {
+        results.push_back({to, program[id].type});
+        to += program[id].type.size();
+    }
+    core::Cpu cpu(1);
+    Executable<core::Cpu>(cpu, std::move(planned), Tier::interpreted)
+        .run(cpu, arguments, results);
+    return values;
+}
+
+TEST(ComposeBuild, OperatorsAndFunctionsAreOperations) {
+    const std::vector<std::pair<std::function<Value(const Value&, const Value&)>, std::string>>
+        expressions{
+            {[](auto& a, auto& b) { return a + b; }, "f1 = add(a, b);"},
+            {[](auto& a, auto& b) { return a - b; }, "f1 = subtract(a, b);"},
+            {[](auto& a, auto& b) { return a * b; }, "f1 = multiply(a, b);"},
+            {[](auto& a, auto& b) { return a / b; }, "f1 = divide(a, b);"},
+            {[](auto& a, auto&) { return -a; }, "f1 = negate(a);"},
+            {[](auto& a, auto& b) { return a < b; }, "f1 = less(a, b);"},
+            {[](auto& a, auto& b) { return a <= b; }, "f1 = less_equal(a, b);"},
+            {[](auto& a, auto& b) { return a > b; }, "f1 = less(b, a);"},
+            {[](auto& a, auto& b) { return a >= b; }, "f1 = less_equal(b, a);"},
+            {[](auto& a, auto& b) { return a == b; }, "f1 = equal(a, b);"},
+            {[](auto& a, auto& b) { return a != b; }, "f1 = not_equal(a, b);"},
+            {[](auto& a, auto& b) { return a < b && a == b; }, "f3 = and(f1, f2);"},
+            {[](auto& a, auto& b) { return a < b || a == b; }, "f3 = or(f1, f2);"},
+            {[](auto& a, auto& b) { return !(a < b); }, "f2 = not(f1);"},
+            {[](auto& a, auto& b) { return min(a, b); }, "f1 = min(a, b);"},
+            {[](auto& a, auto& b) { return max(a, b); }, "f1 = max(a, b);"},
+            {[](auto& a, auto&) { return abs(a); }, "f1 = abs(a);"},
+            {[](auto& a, auto&) { return sqrt(a); }, "f1 = sqrt(a);"},
+            {[](auto& a, auto& b) { return multiply_add(a, b, a); },
+             "f1 = multiply_add(a, b, a);"},
+            {[](auto& a, auto& b) { return select(a < b, a, 0.5); }, "f2 = select(f1, a, c1);"},
+            {[](auto& a, auto&) { return sum(a); }, "f1 = sum(a);"},
+            {[](auto& a, auto& b) { return dot(a, b); }, "f1 = dot(a, b);"},
+            {[](auto& a, auto&) { return red(a); }, "f1 = red(a);"},
+            {[](auto& a, auto&) { return black(a); }, "f1 = black(a);"},
+            {[](auto& a, auto&) { return copy(a); }, "f1 = copy(a);"},
+            {[](auto& a, auto&) { return convert<float>(a); }, "f1 = convert<to = f32>(a);"},
+            {[](auto& a, auto&) { return 2 - a; }, "f1 = subtract(c1, a);"},
+            {[](auto& a, auto&) { return a < 0.5f; }, "f1 = less(a, c1);"},
+        };
+    for (const auto& [expression, line] : expressions) {
+        Builder program("p");
+        auto a = program.input<double>("a", {3, 4});
+        auto b = program.input<double>("b", {3, 4});
+        const std::string text = print(program.returns(expression(a, b)));
+        EXPECT_THAT(text, HasSubstr("    " + line + "\n"));
+        EXPECT_EQ(print(parse(text)), text);
+    }
+}
+
+/// The statements of a program as text, on one line.
+std::string statements(const Program& program) {
+    std::string all;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        const std::string text = print(program);
+        end = text.find('\n', begin);
+        const std::string line = text.substr(begin, end - begin);
+        const std::size_t first = line.find_first_not_of(' ');
+        if (first == std::string::npos || line.rfind("program", 0) == 0) continue;
+        if (line.find(": ") != std::string::npos || line.find("constant ") != std::string::npos) {
+            continue;
+        }
+        all += (all.empty() ? "" : " ") + line.substr(first);
+    }
+    return all;
+}
+
+TEST(ComposeBuild, CallsAreInTheOrderOfOperands) {
+    Builder program("p");
+    auto a = program.input<float>("a", {5});
+    auto b = program.input<float>("b", {5});
+    EXPECT_EQ(statements(program.returns(min(a + b, a - b) * ((a * b) / (b * a)))),
+              "f1 = add(a, b); f2 = subtract(a, b); f3 = min(f1, f2); f4 = multiply(a, b); "
+              "f5 = multiply(b, a); f6 = divide(f4, f5); f7 = multiply(f3, f6); return f7; }");
+}
+
+TEST(ComposeBuild, ResultsAreMadeInTheVariableIfNobodyReadsItsNeighbours) {
+    Builder program("p");
+    auto a = program.input<float>("a", {4, 4});
+    auto x = program.in_place<float>("x", {4, 4});
+    auto y = program.in_place<float>("y", {4, 4});
+    auto next = program.stencil<float>("R", Border::zero, {{{0, 1}, 1}});
+    x = x + a;
+    auto kept = x * a;
+    x = kept;        // Read again: x is a copy.
+    y = next * x;    // Nobody reads neighbours of y.
+    x = kept - 1.0;  // next * x reads neighbours of x.
+    x = y;
+    EXPECT_EQ(statements(program.returns(x)),
+              "f1 = add(x, a); x = copy(f1); f2 = multiply(x, a); x = copy(f2); "
+              "y = stencil_product(R, x); f3 = subtract(f2, c1); x = copy(f3); x = copy(y); "
+              "return x; }");
+}
+
+TEST(ComposeBuild, ValuesRemainWhenTheirOperandsAreOverwritten) {
+    for (const Fusion fusion : {Fusion::none, Fusion::thesis}) {
+        Builder program("p");
+        auto x = program.in_place<double>("x", {2});
+        auto y = program.local("y", 2 * x);
+        auto twice = x + y - y;     // x
+        auto before = copy(y);      // 2 x
+        x = 10 * x;
+        y = twice + x;              // 11 x
+        auto again = y * before;    // 22 x^2
+        y = y - y;
+        program.loop(3, [&] { y = y + x; });  // 30 x
+        const auto values = run(program.returns(twice, before, again, x, y), {{"x", {1, 3}}}, fusion);
+        EXPECT_THAT(values, testing::ElementsAre(1, 3, 2, 6, 22, 198, 10, 30, 30, 90));
+    }
+}
+
+TEST(ComposeBuild, NumbersAreSymbolsOfTheTypeBesideThem) {
+    Builder program("p");
+    auto x = program.in_place<float>("x", {2});
+    auto d = program.in_place<double>("d");
+    auto n = program.in_place<std::int64_t>("n");
+    x = 0.1 * x + 0.1f;  // The same bits in f32.
+    x = x * 2 + 0.0 - (-0.0);
+    d = 0.1 * d + 0.1f;  // Not in f64.
+    d = 2 * d;
+    n = 2 * n + 2 - 9007199254740993;
+    x = program.number<float>(7) * x + 7;
+    const Program built = program.returns(x, d, n);
+    std::vector<std::string> numbers;
+    for (const Symbol& symbol : built.symbols) {
+        if (symbol.source != Source::known) continue;
+        numbers.push_back(core::text(name_of(symbol.type.dtype), " ", symbol.number, " ",
+                                     symbol.value));
+    }
+    EXPECT_THAT(numbers, testing::UnorderedElementsAre(
+                             "f32 0.1 0", "f32 2 0", "f32 0 0", "f32 -0 0", "f64 0.1 0",
+                             "f64 0.1 0", "f64 2 0", "i64 0 2", "i64 0 9007199254740993",
+                             "f32 7 0"));
+    EXPECT_EQ(print(parse(print(built))), print(built));
+}
+
+TEST(ComposeBuild, LoopsBranchAndStop) {
+    // The root of a by Newton's iteration, and how many steps it took.
+    Builder program("root");
+    auto a = program.input<double>("a");
+    auto x = program.local("x", a);
+    auto taken = program.local("taken", program.number<double>(-1));
+    program.loop(100, [&](Value i) {
+        auto next = 0.5 * (x + a / x);
+        auto step = abs(x - next);
+        x = next;
+        taken = convert<double>(i + 1);
+        program.stop_if(step < 1e-12);
+    });
+    auto sign = program.local("sign", program.number<double>(0));
+    program.when(
+        x > 1.0, [&] { sign = 1; }, [&] { sign = -1; });
+    program.when(x > 100.0, [&] { sign = sign * 2; });
+    const Program built = program.returns(x, taken, sign);
+    const auto expected = [](double of, double its_sign) {
+        double root = of, before = 0;
+        int steps = 0;
+        do {
+            before = root;
+            root = 0.5 * (root + of / root);
+            ++steps;
+        } while (std::abs(before - root) >= 1e-12);
+        return std::vector<double>{root, double(steps), its_sign};
+    };
+    EXPECT_EQ(run(built, {{"a", {2}}}), expected(2, 1));
+    EXPECT_EQ(run(built, {{"a", {0.25}}}), expected(0.25, -1));
+    EXPECT_EQ(run(built, {{"a", {40000}}}), expected(40000, 2));
+}
+
+TEST(ComposeBuild, RepeatsWhileAConditionHolds) {
+    Builder program("halving");
+    auto x = program.in_place<double>("x");
+    auto again = program.local("again", x > 1.0);
+    program.repeat_while(again, 20, [&] {
+        x = x * 0.5;
+        again = x > 1.0 && !(x == 4.0);
+    });
+    const Program built = program.returns(x);
+    EXPECT_EQ(run(built, {{"x", {1000}}}), std::vector<double>{1000.0 / 1024});
+    EXPECT_EQ(run(built, {{"x", {64}}}), std::vector<double>{4});
+    EXPECT_THROW(run(built, {{"x", {1e30}}}), core::InvalidArgument);
+}
+
+/// sum_and_difference(a, b)
+class SumAndDifference : public Operation {
+  public:
+    Match match(const CallSite& site) const override {
+        core::expects(site.operands() == 2, "sum_and_difference has two operands");
+        return {Level::element, {site.type(0), site.type(0)}, {{}, {}}, 2};
+    }
+    void compute(const CallSite&, const RowPiece& piece, std::span<const RowOperand> operands,
+                 std::span<void* const> results) const override {
+        for (int i = 0; i < piece.count; ++i) {
+            const double a = static_cast<const double*>(operands[0].here)[i];
+            const double b = static_cast<const double*>(operands[1].here)[i];
+            static_cast<double*>(results[0])[i] = a + b;
+            static_cast<double*>(results[1])[i] = a - b;
+        }
+    }
+};
+
+TEST(ComposeBuild, CallsOperationsOfTheCallersWithSeveralResults) {
+    Registry registry;
+    registry.add("sum_and_difference", std::make_shared<SumAndDifference>());
+    Builder program("p", registry);
+    auto a = program.input<double>("a", {2});
+    auto x = program.in_place<double>("x", {2});
+    auto [both, difference] = call<2>("sum_and_difference", {a, x}, {{"scale", 2.0}});
+    x = both;
+    const Program built = program.returns(x, difference);
+    EXPECT_EQ(statements(built), "x, f1 = sum_and_difference<scale = 2>(a, x); return x, f1; }");
+    std::vector<double> in{1, 2}, out{3, 5}, difference_out(2);
+    core::Cpu cpu(1);
+    Executable<core::Cpu>(cpu, plan(built, registry, Fusion::thesis), Tier::interpreted)
+        .run(cpu, {{"a", argument(in.data(), {2})}, {"x", argument(out.data(), {2})}},
+             std::array{argument(out.data(), {2}), argument(difference_out.data(), {2})});
+    EXPECT_EQ(out, (std::vector<double>{4, 7}));
+    EXPECT_EQ(difference_out, (std::vector<double>{-2, -3}));
+}
+
+TEST(ComposeBuild, NamesThatItMakesLeaveThoseOfTheCaller) {
+    Builder program("p");
+    auto a = program.input<float>("f1", {2});
+    auto sum = a + 1;
+    auto b = program.name("f2", sum * 3);
+    auto c = program.input<float>("c1", {2});
+    EXPECT_EQ(statements(program.returns(b - c)),
+              "f3 = add(f1, c2); f2 = multiply(f3, c3); f4 = subtract(f2, c1); return f4; }");
+    // f32 and c64 are types.
+    Builder many("many");
+    auto x = many.in_place<float>("x", {2});
+    for (int i = 0; i < 70; ++i) x = x * (x + i);
+    const std::string text = print(many.returns(x));
+    EXPECT_EQ(text.find(" f32:"), std::string::npos);
+    EXPECT_EQ(text.find(" c64:"), std::string::npos);
+    EXPECT_EQ(print(parse(text)), text);
+}
+
+TEST(ComposeBuild, LongExpressionsAreBuilt) {
+    Builder program("p");
+    auto x = program.in_place<double>("x", {1});
+    std::vector<Value> values{x + 1};
+    for (int i = 0; i < 20000; ++i) values.push_back(values.back() + 1);
+    x = values.back();
+    EXPECT_EQ(run(program.returns(x), {{"x", {0}}}), std::vector<double>{20001});
+}
+
+TEST(ComposeBuild, ErrorsHaveTheLineOfTheCall) {
+    Builder program("p");
+    auto a = program.input<float>("a", {8, 8});
+    auto v = program.input<float>("v", {8});
+    const int line = __LINE__ + 3;
+    const auto wrong = [&] {
+        auto twice = 2 * a;
+        v + twice;
+    };
+    const std::string place = core::text("build_test.cpp:", line, ": add(v, a value of line ",
+                                         line - 1, "): add of array f32[8] and array f32[8, 8]");
+    EXPECT_THAT(wrong, testing::ThrowsMessage<core::InvalidArgument>(HasSubstr(place)));
+}
+
+TEST(ComposeBuild, AThrowingBodyLeavesNothing) {
+    Builder program("p");
+    auto x = program.in_place<double>("x");
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_THROW(program.loop(3,
+                                  [&] {
+                                      x = 2 * x;
+                                      program.when(x > 1.0, [] { throw std::runtime_error("no"); });
+                                  }),
+                     std::runtime_error);
+    }
+    EXPECT_THROW(program.stop_if(x > 1.0), core::InvalidArgument);  // The loops are closed.
+    x = x + 1;
+    const Program built = program.returns(x);
+    EXPECT_EQ(run(built, {{"x", {1}}}), std::vector<double>{2});
+    EXPECT_THAT(print(built), testing::Not(HasSubstr("for")));
+}
+
+/// The program to which bad uses are added.
+struct Symbols {
+    explicit Symbols(Builder& p)
+        : a(p.input<float>("a", {8, 8})),
+          v(p.input<float>("v", {8})),
+          d(p.input<double>("d", {8, 8})),
+          s(p.input<float>("s")),
+          n(p.input<std::int64_t>("n")),
+          S(p.stencil<float>("S", Border::zero, {{{0, 1}, 1}})),
+          y(p.in_place<float>("y", {8, 8})),
+          c(p.local("c", s < 1)) {}
+    Value a, v, d, s, n, S;
+    Variable y, c;
+};
+
+/// What someone does, and what the message of the error contains. `spoils`: only the whole program
+/// shows the error.
+struct BadUse {
+    std::string name;
+    std::function<void(Builder& program, Symbols& of)> use;
+    std::string message;
+    bool spoils = false;
+};
+
+class BadUses : public testing::TestWithParam<BadUse> {};
+
+TEST_P(BadUses, AreRefusedWhereTheyAreWritten) {
+    Builder program("p");
+    Symbols of(program);
+    const auto use = [&] { GetParam().use(program, of); };
+    EXPECT_THAT(use, testing::ThrowsMessage<core::InvalidArgument>(testing::AllOf(
+                         HasSubstr("build_test.cpp"), HasSubstr(GetParam().message))));
+    // The program goes on without.
+    if (GetParam().spoils) {
+        EXPECT_THROW(program.returns(of.y), core::InvalidArgument);
+    } else if (GetParam().message.find("has returned") == std::string::npos) {
+        of.y = of.a + of.y;
+        const std::string text = print(program.returns(of.y));
+        EXPECT_EQ(print(parse(text)), text);
+    }
+}
+
+void nest(Builder& program, const Variable& condition, int depth) {
+    if (depth > 0) program.when(condition, [&] { nest(program, condition, depth - 1); });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Compose, BadUses,
+    testing::Values(
+        BadUse{"two_builders",
+               [](auto&, auto& of) {
+                   Builder q("q");
+                   of.a + q.input<float>("x", {8, 8});
+               },
+               "add(a, x): operands of two programs, p and q"},
+        BadUse{"assigned_from_another_builder",
+               [](auto&, auto& of) {
+                   Builder q("q");
+                   of.y = q.input<float>("x", {8, 8});
+               },
+               "operands of two programs, p and q"},
+        BadUse{"local_of_another_builder",
+               [](auto& p, auto&) {
+                   Builder q("q");
+                   p.local("x", q.input<float>("x", {8, 8}));
+               },
+               "operands of two programs, p and q"},
+        BadUse{"returned_of_another_builder",
+               [](auto& p, auto& of) {
+                   Builder q("q");
+                   p.returns(of.y, q.input<float>("x", {8, 8}));
+               },
+               "operands of two programs, p and q"},
+        BadUse{"named_of_another_builder",
+               [](auto& p, auto&) {
+                   Builder q("q");
+                   p.name("x", q.input<float>("x") + 1);
+               },
+               "of another program cannot be named x"},
+        BadUse{"extents", [](auto&, auto& of) { of.a + of.v; },
+               "add(a, v): add of array f32[8, 8] and array f32[8]: their extents differ"},
+        BadUse{"types", [](auto&, auto& of) { of.a* of.d; },
+               "multiply(a, d): multiply of array f32[8, 8] and array f64[8, 8]"},
+        BadUse{"integers_beside_reals", [](auto&, auto& of) { of.s + of.n; }, "different types"},
+        BadUse{"stencil_arithmetic", [](auto&, auto& of) { of.S + of.a; }, "add of a stencil"},
+        BadUse{"stencil_of_a_scalar", [](auto&, auto& of) { of.S* of.s; },
+               "stencil_product(S, s): stencil_product of scalar f32"},
+        BadUse{"stencil_of_a_number", [](auto&, auto& of) { of.S * 2.0; }, "stencil_product(S, 2)"},
+        BadUse{"stencil_of_other_type", [](auto&, auto& of) { of.S* of.d; }, "different types"},
+        BadUse{"assigned_extents", [](auto&, auto& of) { of.y = of.v; },
+               "y is of type array f32[8, 8]; what is assigned is of type array f32[8]"},
+        BadUse{"assigned_number", [](auto&, auto& of) { of.y = 0.0; },
+               "what is assigned is of type scalar f32"},
+        BadUse{"assigned_stencil", [](auto&, auto& of) { of.y = of.S; }, "copy of a stencil"},
+        BadUse{"condition_number", [](auto& p, auto&) { p.when(1, [] {}); },
+               "the condition of a branch is a number"},
+        BadUse{"condition_real", [](auto& p, auto& of) { p.when(of.s, [] {}); },
+               "is of type scalar f32, not a scalar bool"},
+        BadUse{"condition_image",
+               [](auto& p, auto& of) { p.loop(2, [&] { p.stop_if(of.a < 1); }); },
+               "the condition of stop_if is of type array bool[8, 8]"},
+        BadUse{"condition_of_while",
+               [](auto& p, auto& of) { p.repeat_while(of.y, 3, [] {}); },
+               "the condition of a loop is of type array"},
+        BadUse{"stop_outside", [](auto& p, auto& of) { p.stop_if(of.c); },
+               "stop_if outside of a loop"},
+        BadUse{"stop_in_a_branch",
+               [](auto& p, auto& of) { p.when(of.c, [&] { p.stop_if(of.c); }); },
+               "stop_if outside of a loop"},
+        BadUse{"stop_after_a_loop",
+               [](auto& p, auto& of) {
+                   p.loop(1, [] {});
+                   p.stop_if(of.c);
+               },
+               "stop_if outside of a loop"},
+        BadUse{"negative_count", [](auto& p, auto&) { p.loop(-1, [] {}); },
+               "a loop cannot run -1 times"},
+        BadUse{"real_count", [](auto& p, auto&) { p.loop(1.5, [] {}); }, "1.5 is not an integer"},
+        BadUse{"count_that_is_no_constant", [](auto& p, auto& of) { p.loop(of.n, [] {}); },
+               "a loop runs a constant number of times; n is of type scalar i64"},
+        BadUse{"limit",
+               [](auto& p, auto& of) { p.repeat_while(of.c, 0, [&] { of.c = !of.c; }); },
+               "the limit of a loop is 0"},
+        BadUse{"endless",
+               [](auto& p, auto& of) {
+                   p.repeat_while(of.c, 9, [&] { of.y = of.y + 1; });
+                   p.returns(of.y);
+               },
+               "nothing in the loop sets c", true},
+        BadUse{"returns_twice",
+               [](auto& p, auto& of) {
+                   p.returns(of.y);
+                   p.returns(of.y);
+               },
+               "p has returned"},
+        BadUse{"goes_on",
+               [](auto& p, auto& of) {
+                   p.returns(of.y);
+                   of.y = of.a + 1;
+               },
+               "p has returned"},
+        BadUse{"declares_after_the_end",
+               [](Builder& p, auto& of) {
+                   p.returns(of.y);
+                   p.input<float>("x");
+               },
+               "p has returned"},
+        BadUse{"returns_in_a_loop",
+               [](auto& p, auto& of) { p.loop(2, [&] { p.returns(of.y); }); },
+               "a program can return at its end only"},
+        BadUse{"returns_a_number", [](auto& p, auto&) { p.returns(1.0); },
+               "no operand says of which type"},
+        BadUse{"program_name", [](auto&, auto&) { Builder("no name"); },
+               "'no name' cannot be a name"},
+        BadUse{"name", [](Builder& p, auto&) { p.input<float>("2x"); },
+               "'2x' cannot be a name"},
+        BadUse{"reserved_name", [](auto& p, auto& of) { p.local("for", of.a); },
+               "'for' cannot be a name"},
+        BadUse{"empty_name", [](auto& p, auto& of) { p.name("", of.a + 1); }, "'' cannot be a name"},
+        BadUse{"name_taken", [](Builder& p, auto&) { p.in_place<float>("a"); },
+               "there are two symbols a"},
+        BadUse{"named_twice", [](auto& p, auto& of) { p.name("b", of.a); }, "a has a name already"},
+        BadUse{"value_of_a_branch",
+               [](auto& p, auto& of) {
+                   std::vector<Value> inner;
+                   p.when(of.c, [&] { inner.push_back(of.a + 1); });
+                   of.y = inner[0];
+                   p.returns(of.y);
+               },
+               "f1 has no value here", true},
+        BadUse{"local_of_a_branch",
+               [](auto& p, auto& of) {
+                   p.when(of.c, [&] {
+                       auto inner = p.local("t", of.a + 1);
+                       of.y = inner * inner;
+                   });
+                   of.y = of.y + p.name("u", call("copy", {of.a}));
+                   p.name("t", of.y + 1);
+               },
+               "there are two symbols t"},
+        BadUse{"value_of_no_repetition",
+               [](auto& p, auto& of) {
+                   std::vector<Value> inner;
+                   p.loop(0, [&] { inner.push_back(of.a + 1); });
+                   of.y = inner[0];
+                   p.returns(of.y);
+               },
+               "f1 has no value here", true},
+        BadUse{"value_of_a_loop_that_stops",
+               [](auto& p, auto& of) {
+                   std::vector<Value> inner;
+                   p.loop(9, [&] {
+                       p.stop_if(of.c);
+                       inner.push_back(of.a + 1);
+                   });
+                   of.y = inner[0];
+                   p.returns(of.y);
+               },
+               "f1 has no value here", true},
+        BadUse{"value_of_a_block_that_threw",
+               [](auto& p, auto& of) {
+                   std::vector<Value> inner;
+                   try {
+                       p.loop(2, [&] {
+                           inner.push_back(of.a + 1);
+                           of.a + of.v;
+                       });
+                   } catch (const core::InvalidArgument&) {
+                   }
+                   of.y = inner[0];
+                   p.returns(of.y);
+               },
+               "f1 has no value here", true},
+        BadUse{"numbers_alone", [](auto&, auto&) { call("add", {1, 2.5}); },
+               "add of numbers alone"},
+        BadUse{"local_number", [](auto& p, auto&) { p.local("q", 1.0); },
+               "no operand says of which type a number is; builder.number<float>(...) does"},
+        BadUse{"number_beside_a_condition", [](auto&, auto& of) { static_cast<void>(of.c == 1); },
+               "equal(c, 1): no operand says of which type"},
+        BadUse{"number_too_large", [](auto&, auto& of) { of.a + 1e39; },
+               "the number 1e+39 is not finite as f32"},
+        BadUse{"not_a_number",
+               [](auto&, auto& of) { of.a + std::numeric_limits<double>::quiet_NaN(); },
+               "is not finite as f32"},
+        BadUse{"real_beside_integers", [](auto&, auto& of) { of.n + 0.5; },
+               "0.5 is not an integer"},
+        BadUse{"number_of_a_bool", [](Builder& p, auto&) { p.number<bool>(1); },
+               "the number 1 cannot be of type bool"},
+        BadUse{"number_of_a_symbol", [](Builder& p, auto& of) { p.number<float>(of.s); },
+               "expected a number"},
+        BadUse{"operation", [](auto&, auto& of) { call("ad", {of.a, of.a}); },
+               "there is no operation ad; is it add"},
+        BadUse{"results", [](auto&, auto& of) { call<2>("add", {of.a, of.a}); },
+               "add has 1 results, not 2"},
+        BadUse{"operands", [](auto&, auto& of) { call("add", {of.a}); },
+               "add has 2 operands, not 1"},
+        BadUse{"many_operands",
+               [](auto&, auto& of) {
+                   call("add", {of.a, of.a, of.a, of.a, of.a, of.a, of.a, of.a, of.a});
+               },
+               "more than 8 operands"},
+        BadUse{"attribute_name",
+               [](auto&, auto& of) { call("copy", {of.a}, {{"a b", 1.0}}); },
+               "'a b' cannot be the name of an attribute"},
+        BadUse{"attribute_word",
+               [](auto&, auto& of) { call("copy", {of.a}, {{"how", std::string("a b")}}); },
+               "the attribute how is neither a word nor a finite number"},
+        BadUse{"attribute_number",
+               [](auto&, auto& of) {
+                   call("copy", {of.a}, {{"size", std::numeric_limits<double>::infinity()}});
+               },
+               "the attribute size is neither a word nor a finite number"},
+        BadUse{"truncation", [](auto&, auto& of) { convert<std::int64_t>(of.a); },
+               "convert of f32 to i64"},
+        BadUse{"extents_of_an_input", [](Builder& p, auto&) { p.input<float>("x", {-1}); },
+               "an extent of -1"},
+        BadUse{"rank_of_an_input",
+               [](Builder& p, auto&) { p.input<float>("x", {1, 2, 3, 4}); },
+               "array with 4 extents"},
+        BadUse{"empty_stencil",
+               [](Builder& p, auto&) { p.stencil<float>("T", Border::zero, {}); },
+               "the stencil T has no weights"},
+        BadUse{"stencil_weight",
+               [](Builder& p, auto&) {
+                   p.stencil<float>("T", Border::zero, {{{0, 0}, std::nan("")}});
+               },
+               "the stencil T has a weight of nan"},
+        BadUse{"deep", [](auto& p, auto& of) { nest(p, of.c, 40); }, "nested too deeply"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(ComposeBuild, ErrorsWithoutALineNameTheCulprit) {
+    // Assignments of one variable to another cannot tell their line.
+    Builder program("p");
+    auto x = program.in_place<float>("x", {2});
+    auto y = program.in_place<double>("y", {2});
+    EXPECT_THAT([&] { x = y; }, testing::ThrowsMessage<core::InvalidArgument>(
+                                    HasSubstr("x is of type array f32[2]; what is assigned")));
+    EXPECT_THROW(call("add", {}), core::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::compose
