@@ -22,6 +22,7 @@
 #include "libcompose/child_process.hpp"
 #include "libcompose/private_folder.hpp"
 #include "libcore/cache_folder.hpp"
+#include "libcore/count_compilation.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -31,6 +32,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_libraries = 128;
 constexpr const char* extension = ".so";
+
+double ms_since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
 
 /// Why there is no library.
 struct Failure {
@@ -52,7 +57,7 @@ bool is_executable(const char* path) {
 std::string compiler_path() {
     const char* const variable = std::getenv("APERTURE_CXX");
     if (variable != nullptr && *variable != '\0') {
-        const std::string path = variable;
+        std::string path = variable;
         if (path == "off") throw Failure{"APERTURE_CXX is off"};
         core::expects(fs::path(path).is_absolute(), "APERTURE_CXX is ", path,
                       ", expected the absolute path of a compiler, or off");
@@ -253,7 +258,7 @@ class Libraries {
                                 std::move(texts)}];
         if (found == nullptr) found = std::make_shared<Entry>();
         found->last_use = ++uses_;
-        const std::shared_ptr<Entry> result = found;
+        std::shared_ptr<Entry> result = found;
         if (entries_.size() > most_libraries) {
             entries_.erase(std::min_element(
                 entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
@@ -277,7 +282,9 @@ HostCompiled compiled(const HostSource& source) {
     const auto entry = libraries.entry(compiler_path(), source);
     const std::scoped_lock lock(entry->mutex);
     if (entry->library != nullptr) return {entry->library, {}, true};
+    const Clock::time_point begin = Clock::now();
     HostCompiled result = load_or_compile(compiler(source.limit), source);
+    core::count_compilation({!result.from_cache, result.from_cache, ms_since(begin)});
     entry->library = result.library;
     return result;
 }
@@ -309,7 +316,7 @@ HostCompiled compile_on_host(const HostSource& source) {
     } catch (Failure& failure) {
         result.reason = std::move(failure.reason);
     }
-    result.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    result.ms = ms_since(begin);
     return result;
 }
 

@@ -39,12 +39,13 @@ struct HostCompiled {
 
 /// Compiles a text with this machine's C++ compiler, for this machine's processor, and loads it.
 /// The compiler is the one that APERTURE_CXX names by an absolute path; none if that is "off"; by
-/// default the first of g++, c++ and clang++ in /usr/bin or /usr/local/bin. The result is kept in
-/// this process, as are the last 128, and on disk (core::CacheFolder). Multiply-adds are not
-/// contracted, and no option lets arithmetic differ from IEEE 754. Returns a reason, for which
-/// callers interpret instead, if there is no compiler, or if it, the disk or the loader fails.
-/// Throws CompileError if the compiler refuses the text, and InvalidArgument if APERTURE_CXX is a
-/// relative path. Thread-safe; what several threads want at once is compiled once.
+/// default the first of g++, c++ and clang++ in /usr/bin or /usr/local/bin. The last 128 results
+/// are kept in this process, and all on disk (core::CacheFolder); core::compilation_counts() has
+/// their number. Multiply-adds are not contracted, and no option lets arithmetic differ from
+/// IEEE 754. Returns a reason, for which callers interpret instead, if there is no compiler, or if
+/// it, the disk or the loader fails. Throws CompileError if the compiler refuses the text, and
+/// InvalidArgument if APERTURE_CXX is a relative path. Thread-safe; what several threads want at
+/// once is compiled once.
 HostCompiled compile_on_host(const HostSource& source);
 
 /// Vendor, model and features of this machine's processor as the system names them; empty if it

@@ -57,7 +57,7 @@ __global__ void half_a_barrier() {
     return source;
 }
 
-TEST(ComposeHostKernels, RunOnTheSimtExecutor) {
+TEST(SimtComposeHostKernels, RunOnTheSimtExecutor) {
     const HostCompiled compiled = compile_on_host(kernels());
     if (compiled.library == nullptr) GTEST_SKIP() << compiled.reason;
     core::Simt simt(core::LaneOrder::random, 3);
@@ -80,7 +80,7 @@ TEST(ComposeHostKernels, RunOnTheSimtExecutor) {
     EXPECT_THAT(sums, testing::Each(528.0));
 }
 
-TEST(ComposeHostKernels, ErrorsReachTheCaller) {
+TEST(SimtComposeHostKernels, ErrorsReachTheCaller) {
     const HostCompiled compiled = compile_on_host(kernels());
     if (compiled.library == nullptr) GTEST_SKIP() << compiled.reason;
     core::Simt simt;
