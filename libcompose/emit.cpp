@@ -9,10 +9,19 @@
 #include <set>
 
 #include "aperture/core/error.hpp"
+#include "libcore/gpu/compile_kernel.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {
+
+std::span<const core::KernelText> kernel_texts();
+
 namespace {
+
+/// What kernels of a plan share.
+struct Preamble {
+    std::set<std::string> headers, definitions;
+};
 
 std::string_view cpp_type(Dtype dtype) {
     switch (dtype) {
@@ -35,8 +44,8 @@ std::string_view cpp_type(Dtype dtype) {
 /// Writes the struct of one kernel.
 class KernelWriter {
   public:
-    KernelWriter(const Program& program, const Kernel& kernel, std::set<std::string>& definitions)
-        : program_(program), kernel_(kernel), definitions_(definitions) {}
+    KernelWriter(const Program& program, const Kernel& kernel, Preamble& preamble)
+        : program_(program), kernel_(kernel), preamble_(preamble) {}
 
     std::string text() {
         for (const SymbolId id : kernel_.loads) load_scalar(id);
@@ -127,7 +136,8 @@ class KernelWriter {
             for (const SymbolId id : call.results) results.push_back(next_name(id));
         }
         const Code code = planned.operation->code(site, operands, results);
-        if (!code.definitions.empty()) definitions_.insert(code.definitions);
+        if (!code.definitions.empty()) preamble_.definitions.insert(code.definitions);
+        preamble_.headers.insert(code.headers.begin(), code.headers.end());
         if (sums) {
             add_sum(call.results[0], code.expression);
         } else if (scalars) {
@@ -172,7 +182,7 @@ class KernelWriter {
 
     const Program& program_;
     const Kernel& kernel_;
-    std::set<std::string>& definitions_;
+    Preamble& preamble_;
     std::map<SymbolId, std::string> names_;
     std::map<SymbolId, int> versions_;
     std::set<SymbolId> pointers_, summed_;
@@ -265,19 +275,33 @@ LaunchShape launch_of(const Kernel& kernel) {
 }
 
 std::string kernel_text(const Plan& plan, Target target) {
-    std::set<std::string> definitions;
+    Preamble preamble;
     std::string structs, all;
     for (const Kernel* kernel : plan.kernels()) {
         if (!is_generated(*kernel)) continue;
-        structs += KernelWriter(*plan.program, *kernel, definitions).text();
+        structs += KernelWriter(*plan.program, *kernel, preamble).text();
         structs += functions(*kernel, target);
     }
     if (target == Target::cpu) all += "#define APERTURE_COMPOSE_CPU\n";
-    all +=
-        "#include \"libcompose/kernels/elements.cuh\"\n"
-        "namespace aperture::compose::generated {\n";
-    for (const std::string& text : definitions) all += text;
+    all += "#include \"libcompose/kernels/elements.cuh\"\n";
+    for (const std::string& name : preamble.headers) all += "#include \"" + name + "\"\n";
+    all += "namespace aperture::compose::generated {\n";
+    for (const std::string& text : preamble.definitions) all += text;
     return all + structs + "}  // namespace aperture::compose::generated\n";
+}
+
+std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan) {
+    std::vector<std::span<const core::KernelText>> all{core::kernel_texts(), kernel_texts()};
+    for (const Kernel* kernel : plan.kernels()) {
+        for (const PlannedCall& planned : kernel->calls) {
+            const auto texts = planned.operation->texts();
+            const bool known = std::any_of(all.begin(), all.end(), [&](const auto& other) {
+                return other.data() == texts.data();
+            });
+            if (!texts.empty() && !known) all.push_back(texts);
+        }
+    }
+    return all;
 }
 
 }  // namespace aperture::compose

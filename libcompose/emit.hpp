@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "aperture/compose/plan.hpp"
 #include "libcompose/kernels/arguments.hpp"
@@ -23,6 +25,9 @@ bool is_generated(const Kernel& kernel);
 /// aperture::compose::generated. On a CPU, finish_N must run after strips_N; on a device, after
 /// elements_N if the kernel sums.
 std::string kernel_text(const Plan& plan, Target target);
+
+/// The files that this text may include.
+std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan);
 
 /// Whether a call of the kernel adds entries up.
 bool has_sums(const Kernel& kernel);

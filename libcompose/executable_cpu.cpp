@@ -16,8 +16,6 @@
 
 namespace aperture::compose {
 
-std::span<const core::KernelText> kernel_texts();
-
 namespace {
 
 /// A kernel of machine code.
@@ -57,7 +55,7 @@ class CompiledKernel {
 };
 
 HostCompiled compiled(const Plan& plan) {
-    HostSource source{kernel_text(plan, Target::cpu), {}, {core::kernel_texts(), kernel_texts()}};
+    HostSource source{kernel_text(plan, Target::cpu), {}, included_texts(plan)};
     for (const Kernel* kernel : plan.kernels()) {
         if (!is_generated(*kernel)) continue;
         source.functions.push_back(CompiledKernel::name("strips", *kernel));

@@ -5,9 +5,11 @@
 // The model of the images at one pixel, for the CPU and for kernels: its constants, and what is
 // computed from them in one form.
 
-#include <cmath>
-
 #include "aperture/core/portable.hpp"
+
+#if !defined(__CUDACC_RTC__)
+#include <cmath>
+#endif
 
 namespace aperture::flow {
 

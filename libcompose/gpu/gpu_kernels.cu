@@ -12,8 +12,6 @@
 
 namespace aperture::compose {
 
-std::span<const core::KernelText> kernel_texts();
-
 GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     std::vector<std::string> names;
     std::vector<const void**> slots;
@@ -35,10 +33,8 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     gpu.stream();  // Arrays are on the GPU that the thread used last.
     sums_ = core::Array<double, 1, core::Device>({most_sums});
     if (names.empty()) return;
-    const core::KernelSource source{"compose",
-                                    {core::kernel_texts(), kernel_texts()},
-                                    kernel_text(plan, Target::device),
-                                    {"--fmad=false"}};
+    const core::KernelSource source{
+        "compose", included_texts(plan), kernel_text(plan, Target::device), {"--fmad=false"}};
     const auto kernels =
         core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
     core::expects(!kernels.empty(),

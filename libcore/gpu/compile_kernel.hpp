@@ -9,14 +9,9 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/kernel_text.hpp"
 
 namespace aperture::core {
-
-/// A kernel file embedded in the library: its name in #include directives, and its contents.
-struct KernelText {
-    const char* name;
-    const char* text;
-};
 
 /// The kernel files of this library; `aperture_embed_kernels` generates the function of the same
 /// name for every other library with kernels to specialise.

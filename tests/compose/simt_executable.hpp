@@ -13,16 +13,13 @@
 
 namespace aperture::compose {
 
-std::span<const core::KernelText> kernel_texts();
-
 /// A plan whose kernels, those for a GPU, run on the SIMT host executor; the host walks through its
 /// steps.
 class SimtExecutable {
   public:
     explicit SimtExecutable(Plan plan) : plan_(std::move(plan)), memory_(plan_) {
-        HostSource source{kernel_text(plan_, Target::device),
-                          {},
-                          {core::kernel_texts(), core::simt::kernel_texts(), kernel_texts()}};
+        HostSource source{kernel_text(plan_, Target::device), {}, included_texts(plan_)};
+        source.texts.push_back(core::simt::kernel_texts());
         for (const Kernel* kernel : plan_.kernels()) {
             if (!is_generated(*kernel)) continue;
             source.functions.push_back(name("elements", *kernel));

@@ -11,6 +11,7 @@
 
 #include "aperture/compose/program.hpp"
 #include "aperture/core/executor.hpp"
+#include "aperture/core/kernel_text.hpp"
 
 /// What a program can call: types of results, which entries of operands a result reads, and how it
 /// is computed.
@@ -52,6 +53,8 @@ struct Code {
     std::string expression;
     /// Functions and types that it needs; those of several calls are written once.
     std::string definitions{};
+    /// Files that it needs, by their names in Operation::texts().
+    std::vector<std::string> headers{};
 };
 
 /// Operands, and results, of a call.
@@ -113,6 +116,9 @@ class Operation {
     /// The place is `at`, a kernels::Place.
     virtual Code code(const CallSite& site, std::span<const std::string> operands,
                       std::span<const std::string> results) const;
+    /// The files of `code` that are not the library's own, as aperture_embed_kernels makes them, and
+    /// those that they include. They live until the program ends.
+    virtual std::span<const core::KernelText> texts() const { return {}; }
 
     /// Throws InvalidArgument where the operation does not run on such an executor. The call site
     /// outlives what is returned.

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+/// Programs of Anderson's thesis (2014), chapter 7, with the derivatives, and the safeguards for
+/// pixels without texture or outside of the image, that libflow has.
+namespace aperture::compose {
+
+struct FlowProgram {
+    long long rows, columns;
+    int warps;
+    int sweeps = 0;    ///< Horn-Schunck only
+    double alpha = 0;  ///< Horn-Schunck only
+
+    std::string image() const {
+        return "array f32[" + std::to_string(rows) + ", " + std::to_string(columns) + "]";
+    }
+    std::string locals(std::initializer_list<const char*> names) const {
+        std::string all;
+        for (const char* name : names) all += std::string("local ") + name + ": " + image() + ";\n";
+        return all;
+    }
+
+    /// Inputs I0 and I1, flow u and v so far, which is overwritten.
+    std::string head(const std::string& name, const std::string& declarations = "") const {
+        return "program " + name + " {\ninput I0: " + image() + ";\ninput I1: " + image() +
+               ";\ninout u: " + image() + ";\ninout v: " + image() +
+               ";\n"
+               "# Half of the derivative, for the mean of two images.\n"
+               "stencil Gx: f32 replicate {(0, -2): 0.041666666667, (0, -1): -0.33333333333, "
+               "(0, 1): 0.33333333333, (0, 2): -0.041666666667};\n"
+               "stencil Gy: f32 replicate {(-2, 0): 0.041666666667, (-1, 0): -0.33333333333, "
+               "(1, 0): 0.33333333333, (2, 0): -0.041666666667};\n"
+               "number zero: f32 = 0;\nnumber noise: f32 = 1e-4;\n"
+               "constant warps = " +
+               std::to_string(warps) + ";\nlocal w: iteration i64;\n" + "local inside: array bool" +
+               image().substr(9) + ";\nlocal steep: array bool" + image().substr(9) + ";\n" +
+               locals({"gx0", "gy0", "warped", "Ix", "Iy", "It", "m", "du", "dv"}) + declarations +
+               "gx0 = stencil_product(Gx, I0);\ngy0 = stencil_product(Gy, I0);\n";
+    }
+    /// Gradients and the error of the flow so far.
+    static std::string linearise() {
+        return R"(warped = warp(I1, u, v);
+inside = lands_inside(u, v);
+It = subtract(warped, I0);
+Ix = stencil_product(Gx, warped);
+Ix = add(gx0, Ix);
+m = abs(Ix);
+steep = less(noise, m);
+steep = and(steep, inside);
+Ix = select(steep, Ix, zero);
+Iy = stencil_product(Gy, warped);
+Iy = add(gy0, Iy);
+m = abs(Iy);
+steep = less(noise, m);
+steep = and(steep, inside);
+Iy = select(steep, Iy, zero);
+)";
+    }
+
+    /// Program 11, with program 13 as its solver.
+    std::string horn_schunck() const {
+        const std::string declarations =
+            "stencil R: f32 replicate {(-1, 0): 0.25, (0, -1): 0.25, (0, 1): 0.25, (1, 0): "
+            "0.25};\nnumber lam2: f32 = " +
+            std::to_string(4 * alpha * alpha) + ";\nconstant sweeps = " + std::to_string(sweeps) +
+            ";\nlocal i: iteration i64;\n" +
+            locals({"ubar", "vbar", "num", "den", "next", "nextv"});
+        return head("horn_schunck", declarations) + "for w in warps {\n" + linearise() +
+               R"(du = multiply(zero, u);
+dv = multiply(zero, v);
+for i in sweeps {
+    ubar = stencil_product(R, du);
+    vbar = stencil_product(R, dv);
+    num = multiply_add(Ix, ubar, It);
+    num = multiply_add(Iy, vbar, num);
+    den = multiply_add(Ix, Ix, lam2);
+    den = multiply_add(Iy, Iy, den);
+    num = divide(num, den);
+    next = multiply(Ix, num);
+    next = subtract(ubar, next);
+    nextv = multiply(Iy, num);
+    nextv = subtract(vbar, nextv);
+    du = copy(next);
+    dv = copy(nextv);
+}
+u = add(u, du);
+v = add(v, dv);
+}
+return u, v;
+}
+)";
+    }
+
+    /// Program 16, repeated, with the gradients of both images.
+    std::string lucas_kanade(int window, double regularisation) const {
+        return head("lucas_kanade") + "for w in warps {\n" + linearise() +
+               "It = negate(It);\ndu, dv = lk_least_squares<window = " + std::to_string(window) +
+               ", regularisation = " + std::to_string(regularisation) +
+               ">(It, Ix, Iy);\nu = add(u, du);\nv = add(v, dv);\n}\nreturn u, v;\n}\n";
+    }
+};
+
+}  // namespace aperture::compose
