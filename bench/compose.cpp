@@ -203,7 +203,7 @@ void composed(benchmark::State& state, const std::string& name, Shape shape, Fus
                                   tier);
     double bytes = 0;
     for (const compose::Kernel* kernel : program.plan().kernels()) bytes += kernel->bytes;
-    const auto argument = [&](const Image& image) {
+    const auto argument = [&](auto& image) {
         return compose::argument(image.data(), {shape.rows, shape.columns});
     };
     Image u({shape.rows, shape.columns}), v({shape.rows, shape.columns});
@@ -289,9 +289,7 @@ double first_call_ms(const std::string& seed) {
     Executable<core::Cpu> program(cpu,
                                   plan(compose::parse(text), compose::Registry(), Fusion::thesis));
     Image u({8, 8}), v({8, 8});
-    const auto argument = [](const Image& image) {
-        return compose::argument(image.data(), {8, 8});
-    };
+    const auto argument = [](auto& image) { return compose::argument(image.data(), {8, 8}); };
     program.run(cpu,
                 {{"Ix", argument(sweep.across)},
                  {"Iy", argument(sweep.down)},

@@ -50,11 +50,11 @@ APERTURE_HD bool lands_inside(const Place& at, float u, float v) {
                               static_cast<int>(at.row), static_cast<int>(at.column), u, v);
 }
 
-/// Adds the terms of the pixels from x to `half` to the right. Written without loops, for these
-/// would keep the loop over columns from SIMD.
-template <int half, int x, class Place>
-APERTURE_HD void add_window_row(const Place& at, int y, const float* error, const float* across,
-                                const float* down, flow::Terms& sum) {
+/// Adds the terms of the pixel y below and x to the right.
+template <class Place>
+[[gnu::always_inline]] APERTURE_HD void add_terms(const Place& at, int y, int x, const float* error,
+                                                  const float* across, const float* down,
+                                                  flow::Terms& sum) {
     const float e = at.template neighbour<Replicate>(error, y, x);
     const float gx = at.template neighbour<Replicate>(across, y, x);
     const float gy = at.template neighbour<Replicate>(down, y, x);
@@ -63,30 +63,59 @@ APERTURE_HD void add_window_row(const Place& at, int y, const float* error, cons
     sum.j22 = fma(gy, gy, sum.j22);
     sum.b_u = fma(gx, e, sum.b_u);
     sum.b_v = fma(gy, e, sum.b_v);
-    if constexpr (x < half) add_window_row<half, x + 1>(at, y, error, across, down, sum);
 }
-/// The same for the rows from y to `half` below.
-template <int half, int y, class Place>
-APERTURE_HD void add_window(const Place& at, const float* error, const float* across,
-                            const float* down, flow::Terms& sum) {
-    flow::Terms row{};
-    add_window_row<half, -half>(at, y, error, across, down, row);
+[[gnu::always_inline]] APERTURE_HD void add_row(const flow::Terms& row, flow::Terms& sum) {
     sum.j11 += row.j11;
     sum.j12 += row.j12;
     sum.j22 += row.j22;
     sum.b_u += row.b_u;
     sum.b_v += row.b_v;
+}
+
+/// The sums of a window of 2 half + 1 pixels a side, row by row.
+template <int half, class Place>
+APERTURE_HD flow::Terms window_terms(const Place& at, const float* error, const float* across,
+                                     const float* down) {
+    flow::Terms sum{};
+    for (int y = -half; y <= half; ++y) {
+        flow::Terms row{};
+        for (int x = -half; x <= half; ++x) add_terms(at, y, x, error, across, down, row);
+        add_row(row, sum);
+    }
+    return sum;
+}
+
+/// The same without loops, which would keep the loop over columns from SIMD.
+template <int half, int x, class Place>
+[[gnu::always_inline]] APERTURE_HD void add_row_terms(const Place& at, int y, const float* error,
+                                                      const float* across, const float* down,
+                                                      flow::Terms& row) {
+    add_terms(at, y, x, error, across, down, row);
+    if constexpr (x < half) add_row_terms<half, x + 1>(at, y, error, across, down, row);
+}
+template <int half, int y, class Place>
+[[gnu::always_inline]] APERTURE_HD void add_window(const Place& at, const float* error,
+                                                   const float* across, const float* down,
+                                                   flow::Terms& sum) {
+    flow::Terms row{};
+    add_row_terms<half, -half>(at, y, error, across, down, row);
+    add_row(row, sum);
     if constexpr (y < half) add_window<half, y + 1>(at, error, across, down, sum);
 }
 
 /// The motion (u, v) that explains `error`, image 0 - image 1, best in a window of 2 half + 1
 /// pixels a side, by the image's gradients to the right and down; zero where nothing has texture.
 template <int half, class Place>
-APERTURE_HD void window_least_squares(const Place& at, const float* error, const float* across,
-                                      const float* down, float added, float least, float& u,
-                                      float& v) {
+[[gnu::always_inline]] APERTURE_HD void window_least_squares(const Place& at, const float* error,
+                                                             const float* across, const float* down,
+                                                             float added, float least, float& u,
+                                                             float& v) {
     flow::Terms sum{};
-    add_window<half, -half>(at, error, across, down, sum);
+    if constexpr (Place::is_interior) {
+        add_window<half, -half>(at, error, across, down, sum);
+    } else {
+        sum = window_terms<half>(at, error, across, down);
+    }
     const flow::Increment found = flow::solve_window(sum, {added, least});
     u = found.u;
     v = found.v;

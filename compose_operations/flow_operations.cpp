@@ -136,12 +136,13 @@ class WindowLeastSquares : public PixelOperation {
               std::span<const std::string> results) const override {
         const Window window(site);
         return code_of(core::text("bodies::window_least_squares<", window.half, ">(at",
-                                  list(operands), ", ", literal(Dtype::f32, window.guard.added), ", ",
-                                  literal(Dtype::f32, window.guard.least), list(results), ")"));
+                                  list(operands), ", ", literal(Dtype::f32, window.guard.added),
+                                  ", ", literal(Dtype::f32, window.guard.least), list(results),
+                                  ")"));
     }
 
   private:
-    static constexpr int largest_half = 7;
+    static constexpr int largest_half = 5;
 
     struct Window {
         explicit Window(const CallSite& site) {
@@ -178,10 +179,11 @@ class WindowLeastSquares : public PixelOperation {
     }
 };
 
-/// Filters of images by functions of libsignal: a constructor that reads the attributes, the extents
-/// of the result, and the call.
+/// Filters of images by functions of libsignal: a constructor that reads the attributes, the
+/// extents of the result, and the call.
 struct Median {
-    explicit Median(const CallSite& site) : size(CallAttributes(site, {"size"}).integer("size", 5)) {
+    explicit Median(const CallSite& site)
+        : size(CallAttributes(site, {"size"}).integer("size", 5)) {
         expects(size == 3 || size == 5 || size == 7, "median<size = ", size,
                 ">: expected 3, 5 or 7");
     }
@@ -278,11 +280,13 @@ class FilterOperation : public Operation {
         Filter(site).set_extents(result);
         return {Level::device, {result}, {{Access::Kind::whole}}, 0};
     }
-    std::unique_ptr<DeviceCall<core::Cpu>> prepare(core::Cpu&, const CallSite& site) const override {
+    std::unique_ptr<DeviceCall<core::Cpu>> prepare(core::Cpu&,
+                                                   const CallSite& site) const override {
         return std::make_unique<FilterCall<Filter, core::Cpu>>(site);
     }
 #if APERTURE_CUDA
-    std::unique_ptr<DeviceCall<core::Gpu>> prepare(core::Gpu&, const CallSite& site) const override {
+    std::unique_ptr<DeviceCall<core::Gpu>> prepare(core::Gpu&,
+                                                   const CallSite& site) const override {
         return std::make_unique<FilterCall<Filter, core::Gpu>>(site);
     }
 #endif

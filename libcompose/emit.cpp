@@ -11,6 +11,7 @@
 #include "aperture/core/error.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcompose/operations/element_operations.hpp"
+#include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::compose {
 
@@ -61,7 +62,8 @@ class KernelWriter {
             sum_visits_, "            (void)other, (void)action;\n        }\n    };\n", members_,
             "    APERTURE_HD explicit ", name, "(void* const* symbols) {\n", scalars_,
             "        (void)symbols;\n    }\n    template <class Place, class Sums>\n"
-            "    APERTURE_HD void element(const Place& at, Sums& sums) const {\n",
+            "    [[gnu::always_inline]] APERTURE_HD void element(const Place& at, Sums& sums) "
+            "const {\n",
             loads_, calls_, stores_, "        (void)at, (void)sums;\n    }\n",
             "    APERTURE_HD void store_scalars(void* const* symbols) const {\n", scalar_stores_,
             "        (void)symbols;\n    }\n    template <class Sums>\n"

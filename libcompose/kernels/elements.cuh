@@ -23,6 +23,8 @@ namespace aperture::compose::kernels {
 /// The place of an element. `interior`: all columns of halos are in the image.
 template <bool interior>
 struct Place {
+    static constexpr bool is_interior = interior;
+
     index_t row = 0, column = 0;    ///< in its plane; of a vector, column alone
     index_t rows = 0, columns = 0;  ///< of a plane
     index_t here = 0;               ///< of all elements

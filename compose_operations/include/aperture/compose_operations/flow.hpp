@@ -15,7 +15,7 @@ namespace aperture::compose {
 ///     lands_inside(u, v): bool, whether (x + u, y + v) is in the image.
 ///     lk_least_squares<window, regularisation>(error, across, down): two results, the u and v that
 ///         explain the error, image 0 - warped image 1, best in a window, by the gradients of the
-///         image to the right and down (Anderson 2014, program 16). `window` is odd, 3 to 15, 9 by
+///         image to the right and down (Anderson 2014, program 16). `window` is odd, 3 to 11, 9 by
 ///         default; `regularisation` is as in flow::Parameters, 0.1 by default. As Lucas-Kanade of
 ///         flow::Estimator, but for sums in fp32.
 ///
