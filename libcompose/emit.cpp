@@ -9,7 +9,6 @@
 #include <set>
 
 #include "aperture/core/error.hpp"
-#include "libcore/gpu/compile_kernel.hpp"
 #include "libcompose/operations/element_operations.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 

@@ -6,7 +6,7 @@ Functions take arrays of NumPy, or of libraries that NumPy can read, and return 
 library. They release the interpreter's lock while they compute.
 """
 
-from aperture import dense
+from aperture import compose, dense
 from aperture._background import BackgroundSubtractor, foreground_masks
 from aperture._corr import Correlation, CorrelationLengths, Peak, correlate
 from aperture._extension import core as _core
@@ -14,6 +14,9 @@ from aperture._flow import FlowEstimator, flow
 from aperture._flow_fields import flow_consistency, flow_errors, flow_to_image, warp
 from aperture._horn_schunck import solve_horn_schunck
 from aperture._kept import clear_cache
+from aperture._program import program
+from aperture._program_functions import Stencil, stencil
+from aperture._program_source import ProgramError
 from aperture._rpca import RpcaResult, rpca
 from aperture._simulation import perfect_suite_cube, simulate_clutter
 from aperture._stap import Stap, stap
@@ -32,13 +35,16 @@ __all__ = [
     "DeviceError",
     "FlowEstimator",
     "Peak",
+    "ProgramError",
     "RpcaResult",
     "Stap",
     "StapResult",
+    "Stencil",
     "UnfitDevice",
     "__version__",
     "build_info",
     "clear_cache",
+    "compose",
     "correlate",
     "cpu_info",
     "dense",
@@ -49,12 +55,14 @@ __all__ = [
     "foreground_masks",
     "gpu_info",
     "perfect_suite_cube",
+    "program",
     "qr",
     "rpca",
     "set_num_threads",
     "simulate_clutter",
     "solve_horn_schunck",
     "stap",
+    "stencil",
     "tall_svd",
     "warp",
 ]

@@ -5,9 +5,9 @@
     python python/bench/overhead.py --device cpu
     python python/bench/overhead.py --device gpu
 
-The same small problem by a reusable object with ``out=``, or by a function of aperture.dense, and
-by the extension's function alone with arguments prepared once, which is the library's call and less
-than 1 us for its arguments.
+The same small problem by a reusable object with ``out=``, by a function of aperture.dense or by an
+array program, and by the extension's function alone with arguments prepared once, which is the
+library's call and less than 1 us for its arguments.
 Times are of the host, in microseconds, the fastest of several means; a GPU is idle before each
 mean, and so short ones never wait for it.
 """
@@ -93,6 +93,18 @@ def for_each_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
     )
 
 
+def program_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
+    b, x = (array(np.ones((8, 8), np.float32)) for _ in range(2))
+
+    @aperture.program
+    def step(b: Any, x: Any, weight: float) -> Any:
+        return x + weight * (b - x)
+
+    plan, given = step._plan((b, x, 0.5))
+    inputs, results = plan.arrays(given)
+    return lambda: step(b, x, 0.5), lambda: plan.core.run(inputs, results)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
@@ -111,6 +123,8 @@ def main() -> None:
         ("FlowEstimator, 32 x 32", flow_calls),
         ("dense.solve, 100 x 4 x 4", solve_calls),
     ]
+    if arguments.device == "cpu":
+        several.append(("program of three operations, 8 x 8", program_calls))
     if arguments.device == "gpu":
         several.append(("dense.for_each, 100 x 3", for_each_calls))
     for name, make in several:

@@ -51,6 +51,7 @@ NB_MODULE(_cpu, module) {
     python::bind_count_non_finite<double>(module);
     python::bind_count_non_finite<std::complex<float>>(module);
     python::bind_batches(module);
+    python::bind_compose(module);
     python::bind_corr(module);
     python::bind_flow(module);
     python::bind_rpca(module);

@@ -18,6 +18,8 @@ EXPECTED = {
     "background": "precision 1.000, recall 1.000",
     "correlation": "at dy 5.07, dx -7.85",
     "speed": "NumPy",
+    "compose_jacobi": "the same bits: True",
+    "compose_flow": "block2x2 are those by hand, but for rounding: True",
 }
 
 

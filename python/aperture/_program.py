@@ -1,0 +1,368 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Functions on arrays that are compiled as a whole."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from aperture import _arrays
+from aperture._extension import core
+from aperture._program_functions import Stencil
+from aperture._system import threads_for
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MODES = ("thesis", "none", "numpy")
+_MOST_PLANS = 16
+
+
+class Program(Generic[P, R]):
+    """A function as an array program: see :func:`program`."""
+
+    __name__: str
+    __wrapped__: Callable[P, R]
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        mode: str,
+        in_place: tuple[str, ...],
+        while_limit: int,
+        threads: int | None,
+    ) -> None:
+        import inspect
+
+        if not inspect.isfunction(function):
+            raise TypeError(f"program: expected a function, not {type(function).__name__}")
+        if hasattr(function, "__wrapped__"):
+            raise TypeError(f"{function.__name__}: decorated already; @program comes next to def")
+        if mode not in _MODES:
+            raise ValueError(f"mode {mode!r}: expected {', '.join(_MODES)}")
+        if isinstance(in_place, str):
+            raise TypeError("in_place: a string, expected a tuple of names")
+        self._signature = inspect.signature(function)
+        self._names = tuple(self._signature.parameters)
+        for parameter in self._signature.parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise TypeError(f"{function.__name__}: a program has no parameter {parameter}")
+        for name in in_place:
+            if name not in self._names:
+                raise ValueError(f"in_place: {function.__name__} has no parameter {name!r}")
+        if in_place and mode == "numpy":
+            raise ValueError("in_place: mode 'numpy' writes no argument")
+        if isinstance(while_limit, bool) or not isinstance(while_limit, int) or while_limit < 1:
+            raise ValueError(f"while_limit {while_limit!r}: expected a positive int")
+        threads_for(threads)
+        functools.update_wrapper(self, function)
+        self._function, self._mode, self._threads = function, mode, threads
+        self._in_place, self._while_limit = tuple(in_place), while_limit
+        self._cells = dict(
+            zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+        self._source: Any = None
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The function's result: new arrays and NumPy's numbers, but for arguments in place."""
+        given = self._bound(args, kwargs)
+        if self._mode == "numpy":
+            return self._by_numpy(given)
+        plan, given = self._plan(given)
+        result: R = plan.run(given)
+        return result
+
+    def text(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """The program's text for such arguments: its symbols with their types, its statements."""
+        return str(self._plan(self._bound(args, kwargs))[0].text)
+
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """The kernels that calls with such arguments run, what each loads, stores and keeps in
+        registers, and the bytes that it moves."""
+        return str(self._plan(self._bound(args, kwargs))[0].core.explanation())
+
+    def __repr__(self) -> str:
+        return f"<aperture program {self._function.__qualname__}>"
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in the order of parameters."""
+        if not kwargs and len(args) == len(self._names):
+            return args
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self._names)
+
+    def _by_numpy(self, given: tuple[Any, ...]) -> R:
+        back = _back(given)
+        host = [
+            one if _key_of(one) is not None and type(one) is not np.ndarray
+            else _arrays.host_array(name, one).copy()
+            for name, one in zip(self._names, given, strict=True)
+        ]  # fmt: skip
+        result: Any = self._function(*host)
+        if isinstance(result, tuple):
+            result = tuple(back(one) for one in result)
+        else:
+            result = back(result)
+        found: R = result
+        return found
+
+    def _plan(self, given: tuple[Any, ...]) -> tuple[_Plan, tuple[Any, ...]]:
+        """The plan for arguments of these types, and the arguments as it takes them."""
+        keys = tuple(map(_key_of, given))
+        back = None
+        if None in keys:
+            back = _back(given)
+            given = tuple(
+                self._host_array(name, one) if key is None else one
+                for name, one, key in zip(self._names, given, keys, strict=True)
+            )
+            keys = tuple(map(_key_of, given))
+        key = (*keys, threads_for(self._threads))
+        plan = self._plans.get(key)
+        if plan is None or not plan.is_current(self._outside):
+            plan = self._new_plan(given)
+            while len(self._plans) >= _MOST_PLANS:
+                self._plans.pop(next(iter(self._plans)), None)
+            self._plans[key] = plan
+        return plan if back is None else plan.returning(back), given
+
+    def _host_array(self, name: str, array: Any) -> _arrays.Array:
+        shared = isinstance(array, np.ndarray) or _arrays.framework_of(array) == "torch"
+        if name in self._in_place and not shared:
+            raise TypeError(f"{name}: in place, but of type {type(array).__name__}")
+        return _arrays.host_array(name, array)
+
+    def _new_plan(self, given: tuple[Any, ...]) -> _Plan:
+        from aperture._program_source import Source
+        from aperture._program_translation import translate
+        from aperture._program_values import DTYPES
+
+        arguments = dict(zip(self._names, given, strict=True))
+        for name, value in arguments.items():
+            if isinstance(value, np.ndarray | np.generic) and value.dtype not in DTYPES:
+                raise TypeError(
+                    f"{name}: elements of type {value.dtype}, expected float32, float64, "
+                    "complex64, complex128, int64 or bool"
+                )
+            if isinstance(value, np.ndarray) and not 1 <= value.ndim <= 3:
+                raise ValueError(f"{name}: shape {value.shape}, expected 1 to 3 dimensions")
+        for name in self._in_place:
+            if not isinstance(arguments[name], np.ndarray):
+                raise TypeError(f"{name}: in place, but of type {type(arguments[name]).__name__}")
+        if self._source is None:
+            self._source = Source(self._function)
+        source = self._source
+        translation = translate(source, self._outside, arguments, self._in_place, self._while_limit)
+        fusion = _MODES[0] if self._mode == "numpy" else self._mode
+        try:
+            there = core.ComposedProgram(translation.text, fusion, threads_for(self._threads))
+        except ValueError as error:
+            place = re.match(r"line (\d+), column \d+: (.*)", str(error), re.DOTALL)
+            line, reason = (int(place[1]), place[2]) if place else (1, str(error))
+            raise source.error(translation.nodes[line - 1], reason) from None
+        return _Plan(there, translation, source, self._names, self._in_place)
+
+    def _outside(self, name: str) -> Any:
+        """What a name that the function finds outside stands for; NameError if nothing."""
+        if name in self._cells:
+            try:
+                return self._cells[name].cell_contents
+            except ValueError:
+                raise NameError(name) from None
+        for names in (self._function.__globals__, vars(builtins)):
+            if name in names:
+                return names[name]
+        raise NameError(name)
+
+
+class _Plan:
+    """A program for arguments of given types."""
+
+    def __init__(
+        self,
+        there: Any,
+        translation: Any,
+        source: Any,
+        names: tuple[str, ...],
+        in_place: tuple[str, ...],
+    ) -> None:
+        self.core, self.text, self._names = there, translation.text, names
+        self._error = functools.partial(source.error, translation.endless)
+        self._in_place = [names.index(name) for name in in_place]
+        self._slots = [(slot.dtype, slot.index, slot.compute) for slot in translation.slots]
+        self._results, self._returns = translation.results, translation.returns
+        self._captured = translation.captured
+        self._back: Callable[[Any], Any] | None = None
+
+    def returning(self, back: Callable[[Any], Any]) -> _Plan:
+        """The plan, with results of another library."""
+        other = object.__new__(_Plan)
+        other.__dict__.update(self.__dict__, _back=back)
+        return other
+
+    def is_current(self, outside: Callable[[str], Any]) -> bool:
+        """Whether what the program found outside of the function is still the same."""
+        for name, attributes, found in self._captured:
+            try:
+                now = outside(name)
+                for attribute in attributes:
+                    now = getattr(now, attribute)
+            except (NameError, AttributeError):
+                return False
+            if now is not found and (type(now) is not type(found) or now != found):
+                return False
+        return True
+
+    def arrays(self, given: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+        """Inputs and results as the extension takes them."""
+        if self._in_place:
+            self._expect_in_place(given)
+        inputs = []
+        for dtype, index, compute in self._slots:
+            value = given[index] if compute is None else compute(given)
+            if type(value) is not np.ndarray:
+                value = np.asarray(value, dtype)
+            elif not value.flags.c_contiguous or not value.flags.aligned:
+                value = np.array(value, order="C")
+            inputs.append(value)
+        results = [
+            given[of] if isinstance(of, int) else np.empty(of[1], of[0]) for of in self._results
+        ]
+        return inputs, results
+
+    def run(self, given: tuple[Any, ...]) -> Any:
+        inputs, results = self.arrays(given)
+        try:
+            self.core.run(inputs, results)
+        except ValueError as error:
+            # A while, for the arguments are of the program's types.
+            raise self._error(str(error)) from None
+        if self._returns is type(None):
+            return None
+        found = [one if one.ndim else one[()] for one in results]
+        if self._back is not None:
+            found = [self._back(one) for one in found]
+        return tuple(found) if self._returns is tuple else found[0]
+
+    def _expect_in_place(self, given: tuple[Any, ...]) -> None:
+        for index in self._in_place:
+            name, array = self._names[index], given[index]
+            _arrays.output(name, array, array.shape, array.dtype)
+            for other, value in enumerate(given):
+                if other != index and isinstance(value, np.ndarray):
+                    _arrays.expects_apart(name, array, value)
+
+
+def _key_of(value: Any) -> Any:
+    """What a program depends on of an argument; None for arrays of other libraries."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype, value.shape
+    if kind is float or kind is complex:
+        return kind
+    if kind is int or kind is bool:
+        return kind, value
+    if kind is Stencil:
+        return value
+    if isinstance(value, np.generic):
+        return value.dtype
+    return None
+
+
+def _back(given: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """Converts resulting arrays to the library of the first argument that is an array."""
+    first = next((one for one in given if _key_of(one) is None or type(one) is np.ndarray), None)
+    to_library = _arrays.returner(first)
+    return lambda result: to_library(result) if isinstance(result, np.ndarray) else result
+
+
+@overload
+def program(function: Callable[P, R], /) -> Program[P, R]: ...
+@overload
+def program(
+    *,
+    mode: str = "thesis",
+    in_place: tuple[str, ...] = (),
+    while_limit: int = 10_000,
+    threads: int | None = None,
+) -> Callable[[Callable[P, R]], Program[P, R]]: ...
+def program(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    mode: str = "thesis",
+    in_place: tuple[str, ...] = (),
+    while_limit: int = 10_000,
+    threads: int | None = None,
+) -> Any:
+    """Make a function on arrays an array program, which runs as few kernels.
+
+    Parameters
+    ----------
+    function : function
+        With assignments, ``for ... in range(n)``, ``while``, ``if``, ``break`` and a ``return`` at
+        its end. It computes with + - * /, comparisons, ``and``, ``or`` and ``not`` of numbers,
+        & | ~ of arrays, ``abs``, ``min``, ``max`` and the functions of :mod:`aperture.compose`;
+        ``S * x`` is the product with a :func:`stencil`. Numbers, stencils and functions may be
+        names outside of it.
+    mode : {"thesis", "none", "numpy"}
+        As many operations in a kernel as can be; a kernel for each; or the function itself by
+        NumPy, to debug it. All three have the same bits.
+    in_place : tuple of str
+        Parameters whose arrays the program overwrites where the function assigns to the name.
+        By default no argument is written.
+    while_limit : int
+        Repetitions after which a ``while`` is an error.
+    threads : int, optional
+        CPU threads; by default those of :func:`set_num_threads`.
+
+    Returns
+    -------
+    Program
+        Is called as the function is. ``f.text(...)`` and ``f.explain(...)`` return the program and
+        its kernels for the same arguments.
+
+    Raises
+    ------
+    ProgramError
+        When called, if the function is no program for the arguments: with file, line and source.
+    TypeError, ValueError
+        For what is no array of float32, float64, complex64, complex128, int64 or bool.
+
+    Notes
+    -----
+    Anderson 2014, chapter 5. The first call with arguments of new types and shapes translates and
+    plans; 16 plans are kept, each with the memory of its variables. Numbers of Python's have the
+    type of what they meet, as in NumPy 2; an ``int`` argument is part of the program, a ``float``
+    is not. Assigning copies: after ``y = x`` there are two arrays.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> mean = aperture.stencil([[0, 0.25, 0], [0.25, 0, 0.25], [0, 0.25, 0]])
+    >>> @aperture.program
+    ... def smoothed(x, n):
+    ...     for i in range(n):
+    ...         x = 0.5 * x + 0.5 * (mean * x)
+    ...     return x
+    >>> image = np.zeros((5, 5), np.float32)
+    >>> image[2, 2] = 1
+    >>> smoothed(image, 2)[2].tolist()
+    [0.015625, 0.125, 0.3125, 0.125, 0.015625]
+    >>> "stencil_product" in smoothed.explain(image, 2)
+    True
+    """
+
+    def decorated(undecorated: Callable[P, R]) -> Program[P, R]:
+        return Program(undecorated, mode, in_place, while_limit, threads)
+
+    return decorated if function is None else decorated(function)

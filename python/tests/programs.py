@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Functions made of text, and comparisons of results, for tests of programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def evaluated(text: str, folder: Path, **names: Any) -> dict[str, Any]:
+    """The names of a module with this text, which is in a file, and the given names."""
+    path = folder / "module.py"
+    path.write_text(text)
+    exec(compile(text, path, "exec"), names)
+    return names
+
+
+def same_bits(found: Any, expected: Any) -> None:
+    """Asserts that results are equal to the bit; one NaN is as good as another."""
+    a, b = np.asarray(found), np.asarray(expected)
+    if a.shape == () and not isinstance(expected, np.ndarray | np.generic):
+        b = b.astype(a.dtype)
+    assert (a.shape, a.dtype) == (b.shape, b.dtype)
+    different = a != b
+    if a.dtype.kind in "fc":
+        different &= ~(np.isnan(a) & np.isnan(b))
+    if a.dtype.kind == "f":
+        different |= np.signbit(a) != np.signbit(b)
+        different &= ~(np.isnan(a) & np.isnan(b))
+    assert not different.any(), (np.count_nonzero(different), a[different][:3], b[different][:3])
