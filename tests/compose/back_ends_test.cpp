@@ -5,85 +5,49 @@
 
 #include <deque>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "tests/compose/random_program.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::compose {
 namespace {
 
-/// Memory for a program's arguments and results.
-class Buffers {
-  public:
-    explicit Buffers(const Program& program) {
-        std::mt19937 generator(7);
-        std::uniform_real_distribution<double> uniform(-1, 1);
-        for (const Symbol& symbol : program.symbols) {
-            if (symbol.source != Source::input && symbol.source != Source::in_place) continue;
-            auto& memory = memory_.emplace_back(std::size_t(symbol.type.bytes()));
-            for (index_t i = 0; i < symbol.type.size(); ++i) {
-                const double number = uniform(generator);
-                if (symbol.type.dtype == Dtype::f32) {
-                    const auto value = static_cast<float>(number);
-                    std::memcpy(memory.data() + i * index_t(sizeof(value)), &value, sizeof(value));
-                } else {
-                    std::memcpy(memory.data() + i * index_t(sizeof(number)), &number,
-                                sizeof(number));
-                }
-            }
-            arguments[symbol.name] = {memory.data(), symbol.type};
-        }
-        for (const SymbolId id : returned(program)) {
-            auto& memory = memory_.emplace_back(std::size_t(program[id].type.bytes()));
-            results.push_back({memory.data(), program[id].type});
-        }
-    }
 #if APERTURE_CUDA
-    /// Of copies on the device, but for scalars that are inputs.
-    void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable) {
-        using Bytes = core::Array<std::byte, 1, core::Device>;
-        std::deque<Bytes> arrays;
-        std::vector<std::pair<const Bytes*, std::byte*>> back;
-        const auto on_device = [&](const Argument& host) {
-            const index_t bytes = host.type.bytes();
-            const Bytes& array = arrays.emplace_back(core::Extents<1>{bytes});
-            auto* const data = static_cast<std::byte*>(host.data);
-            if (bytes > 0) {
-                core::copy(gpu, core::View<const std::byte, 1, core::Host>(data, {bytes}),
-                           arrays.back().view());
-            }
-            back.emplace_back(&array, data);
-            return Argument{arrays.back().data(), host.type};
-        };
-        Arguments there;
-        for (const auto& [name, host] : arguments) {
-            const Program& program = *executable.plan().program;
-            const bool input = program[program.find(name)].source == Source::input;
-            there[name] = input && host.type.is_scalar() ? host : on_device(host);
+/// Runs on copies on the device, but for scalars that are inputs.
+void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, ProgramMemory& memory) {
+    using Bytes = core::Array<std::byte, 1, core::Device>;
+    std::deque<Bytes> arrays;
+    std::vector<std::pair<const Bytes*, std::byte*>> back;
+    const auto on_device = [&](const Argument& host) {
+        const index_t bytes = host.type.bytes();
+        Bytes& array = arrays.emplace_back(core::Extents<1>{bytes});
+        auto* const data = static_cast<std::byte*>(host.data);
+        if (bytes > 0) {
+            core::copy(gpu, core::View<const std::byte, 1, core::Host>(data, {bytes}),
+                       array.view());
         }
-        std::vector<Argument> values;
-        for (const Argument& host : results) values.push_back(on_device(host));
-        executable.run(gpu, there, values);
-        for (const auto& [array, to] : back) {
-            if (array->size() == 0) continue;
-            core::copy(gpu, array->view(),
-                       core::View<std::byte, 1, core::Host>(to, {array->size()}));
-        }
-        gpu.synchronize();
+        back.emplace_back(&array, data);
+        return Argument{array.data(), host.type};
+    };
+    const Program& program = *executable.plan().program;
+    Arguments there;
+    for (const auto& [name, host] : memory.arguments()) {
+        const bool input = program[program.find(name)].source == Source::input;
+        there[name] = input && host.type.is_scalar() ? host : on_device(host);
     }
+    std::vector<Argument> values;
+    for (const Argument& host : memory.results()) values.push_back(on_device(host));
+    executable.run(gpu, there, values);
+    for (const auto& [array, to] : back) {
+        if (array->size() == 0) continue;
+        core::copy(gpu, array->view(), core::View<std::byte, 1, core::Host>(to, {array->size()}));
+    }
+    gpu.synchronize();
+}
 #endif
-    /// All bytes after a run.
-    const std::deque<std::vector<std::byte>>& memory() const { return memory_; }
-
-    Arguments arguments;
-    std::vector<Argument> results;
-
-  private:
-    std::deque<std::vector<std::byte>> memory_;
-};
 
 const std::map<std::string, std::string>& programs() {
     static const std::map<std::string, std::string> all{
@@ -143,19 +107,22 @@ const std::map<std::string, std::string>& programs() {
         {"Empty", R"(program p {
             input v: array f32[0, 7]; local s: scalar f32; local w: array f32[0, 7];
             w = add(v, v); s = sum(w); return s, w;
-        })"}};
+        })"},
+        {"Random", RandomProgram::merged(20)}};
     return all;
 }
 
 class ComposeBackEnds : public testing::TestWithParam<std::string> {
   protected:
-    static std::deque<std::vector<std::byte>> on_cpu(Fusion fusion, Tier tier) {
+    static constexpr unsigned seed = 7;
+
+    static std::vector<std::vector<std::byte>> on_cpu(Fusion fusion, Tier tier) {
         const Program program = parse(programs().at(GetParam()));
-        Buffers buffers(program);
+        ProgramMemory memory(program, seed);
         core::Cpu cpu(2);
         Executable<core::Cpu>(cpu, plan(program, Registry(), fusion), tier)
-            .run(cpu, buffers.arguments, buffers.results);
-        return buffers.memory();
+            .run(cpu, memory.arguments(), memory.results());
+        return memory.bits();
     }
 };
 
@@ -165,16 +132,16 @@ TEST_P(ComposeBackEnds, HaveTheSameBits) {
     EXPECT_EQ(on_cpu(Fusion::thesis, Tier::automatic), expected);
     for (const core::LaneOrder order : {core::LaneOrder::forward, core::LaneOrder::random}) {
         const Program program = parse(programs().at(GetParam()));
-        Buffers buffers(program);
+        ProgramMemory memory(program, seed);
         core::Simt simt(order, 5);
         SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
         if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
-        executable.run(simt, buffers.arguments, buffers.results);
-        EXPECT_EQ(buffers.memory(), expected);
+        executable.run(simt, memory.arguments(), memory.results());
+        EXPECT_EQ(memory.bits(), expected);
         // A second run begins anew.
-        Buffers again(program);
-        executable.run(simt, again.arguments, again.results);
-        EXPECT_EQ(again.memory(), expected);
+        ProgramMemory again(program, seed);
+        executable.run(simt, again.arguments(), again.results());
+        EXPECT_EQ(again.bits(), expected);
     }
 }
 #if APERTURE_CUDA
@@ -187,16 +154,16 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
         Executable<core::Gpu> executable(gpu, plan(program, Registry(), fusion));
         // A second run begins anew, on other memory.
         for (int run = 0; run < 2; ++run) {
-            Buffers buffers(program);
-            buffers.run_on(gpu, executable);
-            EXPECT_EQ(buffers.memory(), on_cpu(Fusion::none, Tier::interpreted));
+            ProgramMemory memory(program, seed);
+            run_on(gpu, executable, memory);
+            EXPECT_EQ(memory.bits(), on_cpu(Fusion::none, Tier::interpreted));
         }
     }
 }
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
-                                         "Empty"),
+                                         "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace

@@ -317,22 +317,5 @@ TEST(ComposeExecutable, FusionDoesNotChangeBits) {
     }
 }
 
-TEST(ComposeExecutable, MachineCodeDoesNotChangeBits) {
-    core::Cpu cpu(1);
-    const Executable<core::Cpu> tried(
-        cpu, plan(parse("program p { inout x: scalar f32; x = negate(x); return x; }"), Registry(),
-                  Fusion::none));
-    if (!tried.reason_of_interpretation().empty()) GTEST_SKIP() << tried.reason_of_interpretation();
-    // Many programs in one, since the compiler takes longer to start than for a kernel. Those that
-    // are not fused have more kernels.
-    for (const auto& [fusion, programs] : {std::pair{Fusion::thesis, 20u}, {Fusion::none, 4u}}) {
-        const Program program = parse(RandomProgram::merged(programs));
-        const auto expected = bits_after(program, 0, Fusion::none, Tier::interpreted, 1);
-        const auto bits = bits_after(program, 0, fusion, Tier::compiled, 2);
-        ASSERT_EQ(bits.size(), expected.size());
-        for (std::size_t i = 0; i < bits.size(); ++i) EXPECT_EQ(bits[i], expected[i]) << i;
-    }
-}
-
 }  // namespace
 }  // namespace aperture::compose
