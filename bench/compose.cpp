@@ -14,11 +14,13 @@
 #include <iostream>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "aperture/compose/executable.hpp"
 #include "aperture/core/array.hpp"
 #include "aperture/flow/linear_system.hpp"
+#include "aperture/flow/words.hpp"
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -171,16 +173,21 @@ void verify(benchmark::State& state, const Sweep& found, Shape shape) {
     if (!(largest <= 1e-4)) fail(state, core::text("the flow is wrong by ", largest, " pixels"));
 }
 
-/// Times `run(sweep)`, which moves `bytes` a pixel and sweep, and checks its result.
+/// Times `run(sweep)`, or what `run(sweep, watch)` returns, which moves `bytes` a pixel and sweep,
+/// and checks its result.
 template <class Run>
 void time_sweeps(benchmark::State& state, const std::string& name, Shape shape, double bytes,
                  const Run& run) {
     Sweep sweep(shape);
     const double best = measure(state, name, [&] {
         sweep.set_zero();
-        const core::Stopwatch watch;
-        run(sweep);
-        return watch.seconds() / sweeps;
+        core::Stopwatch watch;
+        if constexpr (std::is_invocable_v<Run, Sweep&, core::Stopwatch&>) {
+            return run(sweep, watch) / sweeps;
+        } else {
+            run(sweep);
+            return watch.seconds() / sweeps;
+        }
     });
     state.counters["bytes/pixel"] = bytes;
     state.counters["GB/s"] = bytes * sweep.pixels() / best * 1e-9;
@@ -221,24 +228,32 @@ void composed(benchmark::State& state, const std::string& name, Shape shape, Fus
 
 /// The same sweeps of libflow, which does several while a band of rows is in cache, and has the
 /// products of the gradients and the inverses of the pixels' equations beforehand.
-void libflow(benchmark::State& state, const std::string& name, Shape shape) {
-    core::Cpu cpu;
-    core::Array<float, 3> terms({5, shape.rows, shape.columns}), x({2, shape.rows, shape.columns});
-    {
-        const Sweep sweep(shape);
-        for (index_t row = 0; row < shape.rows; ++row) {
-            for (index_t column = 0; column < shape.columns; ++column) {
-                const float gx = sweep.across(row, column), gy = sweep.down(row, column),
-                            gt = sweep.change(row, column);
-                const float of_pixel[] = {gx * gx, gx * gy, gy * gy, -gx * gt, -gy * gt};
-                for (index_t i = 0; i < 5; ++i) terms(i, row, column) = of_pixel[i];
-            }
+core::Array<float, 3> flow_terms(Shape shape) {
+    core::Array<float, 3> terms({5, shape.rows, shape.columns});
+    const Sweep sweep(shape);
+    for (index_t row = 0; row < shape.rows; ++row) {
+        for (index_t column = 0; column < shape.columns; ++column) {
+            const float gx = sweep.across(row, column), gy = sweep.down(row, column),
+                        gt = sweep.change(row, column);
+            const float of_pixel[] = {gx * gx, gx * gy, gy * gy, -gx * gt, -gy * gt};
+            for (index_t i = 0; i < 5; ++i) terms(i, row, column) = of_pixel[i];
         }
     }
-    flow::LinearSystem<core::Host> system;
-    system.tensor = std::as_const(terms).view().slice(0, 0, 3);
-    system.right = std::as_const(terms).view().slice(0, 3, 5);
+    return terms;
+}
+template <class Space>
+flow::LinearSystem<Space> flow_system(const core::Array<float, 3, Space>& terms) {
+    flow::LinearSystem<Space> system;
+    system.tensor = terms.view().slice(0, 0, 3);
+    system.right = terms.view().slice(0, 3, 5);
     system.smoothness = lam2 / 4;
+    return system;
+}
+void libflow(benchmark::State& state, const std::string& name, Shape shape) {
+    core::Cpu cpu;
+    const core::Array<float, 3> terms = flow_terms(shape);
+    core::Array<float, 3> x({2, shape.rows, shape.columns});
+    const auto system = flow_system(terms);
     flow::SystemSolver<core::Cpu> solver(cpu, shape,
                                          {.solver = flow::Solver::block2x2, .iterations = sweeps});
     time_sweeps(state, name, shape, 36, [&](Sweep& sweep) {
@@ -248,6 +263,79 @@ void libflow(benchmark::State& state, const std::string& name, Shape shape) {
         std::copy_n(&x(1, 0, 0), sweep.v.size(), sweep.v.data());
     });
 }
+
+#if APERTURE_CUDA
+using DeviceImage = core::Array<float, 2, core::Device>;
+
+/// The sweeps on a GPU, as one graph.
+void composed_on_gpu(benchmark::State& state, const std::string& name, Shape shape,
+                     Fusion fusion) {
+    core::Gpu gpu;
+    Executable<core::Gpu> program(
+        gpu, plan(compose::parse(blockwise(shape)), compose::Registry(), fusion));
+    double bytes = 0;
+    for (const compose::Kernel* kernel : program.plan().kernels()) bytes += kernel->bytes;
+    const Sweep inputs(shape);
+    DeviceImage across(inputs.across.extent()), down(across.extent()), change(across.extent()),
+        u(across.extent()), v(across.extent()), u_out(across.extent()), v_out(across.extent());
+    core::copy(gpu, inputs.across.view(), across.view());
+    core::copy(gpu, inputs.down.view(), down.view());
+    core::copy(gpu, inputs.change.view(), change.view());
+    const auto argument = [&](auto& image) {
+        return compose::argument(image.data(), {shape.rows, shape.columns});
+    };
+    time_sweeps(state, name, shape, bytes / inputs.pixels(), [&](Sweep& sweep, auto& watch) {
+        core::copy(gpu, std::as_const(sweep.u).view(), u.view());
+        core::copy(gpu, std::as_const(sweep.v).view(), v.view());
+        gpu.synchronize();
+        watch.reset();
+        program.run(gpu,
+                    {{"Ix", argument(across)},
+                     {"Iy", argument(down)},
+                     {"It", argument(change)},
+                     {"du", argument(u)},
+                     {"dv", argument(v)}},
+                    std::vector{argument(u_out), argument(v_out)});
+        gpu.synchronize();
+        const double seconds = watch.seconds();
+        core::copy(gpu, std::as_const(u_out).view(), sweep.u.view());
+        core::copy(gpu, std::as_const(v_out).view(), sweep.v.view());
+        gpu.synchronize();
+        return seconds;
+    });
+}
+
+/// The same by libflow: a kernel a sweep, or several sweeps on chip.
+void libflow_on_gpu(benchmark::State& state, const std::string& name, Shape shape,
+                    flow::Implementation implementation) {
+    core::Gpu gpu;
+    const core::Array<float, 3> terms = flow_terms(shape);
+    core::Array<float, 3, core::Device> on_device(terms.extent());
+    core::copy(gpu, terms.view(), on_device.view());
+    core::Array<float, 3> zero({2, shape.rows, shape.columns});
+    std::fill(zero.begin(), zero.end(), 0.0F);
+    core::Array<float, 3, core::Device> x(zero.extent());
+    const auto system = flow_system(on_device);
+    flow::SystemSolver<core::Gpu> solver(gpu, shape,
+                                         {.solver = flow::Solver::block2x2,
+                                          .iterations = sweeps,
+                                          .implementation = implementation});
+    time_sweeps(state, name, shape, 36, [&](Sweep& sweep, auto& watch) {
+        core::copy(gpu, std::as_const(zero).view(), x.view());
+        gpu.synchronize();
+        watch.reset();
+        solver.solve(system, x);
+        gpu.synchronize();
+        const double seconds = watch.seconds();
+        core::Array<float, 3> found(zero.extent());
+        core::copy(gpu, std::as_const(x).view(), found.view());
+        gpu.synchronize();
+        std::copy_n(&found(0, 0, 0), sweep.u.size(), sweep.u.data());
+        std::copy_n(&found(1, 0, 0), sweep.v.size(), sweep.v.data());
+        return seconds;
+    });
+}
+#endif
 
 /// A call of a program that hardly computes anything.
 void warm_call(benchmark::State& state, const std::string& name, Tier tier) {
@@ -345,6 +433,25 @@ void register_all() {
             libflow(state, name, shape);
         });
     }
+#if APERTURE_CUDA
+    if (core::gpu_status().usable) {
+        for (const Shape shape : {Shape{388, 592}, Shape{1080, 1920}}) {
+            const std::string size = core::text("/", shape.columns, "x", shape.rows);
+            for (const auto& one : fusions) {
+                add_measured(core::text("gpu/", one.first, size),
+                             [=](benchmark::State& state, const std::string& name) {
+                                 composed_on_gpu(state, name, shape, one.second);
+                             });
+            }
+            for (const auto& implementation : flow::implementation_choices) {
+                add_measured(core::text("gpu/libflow-", implementation.name, size),
+                             [=](benchmark::State& state, const std::string& name) {
+                                 libflow_on_gpu(state, name, shape, implementation.value);
+                             });
+            }
+        }
+    }
+#endif
     for (const auto& one : tiers) {
         add_measured(core::text("warm_call/", one.first),
                      [=](benchmark::State& state, const std::string& name) {
