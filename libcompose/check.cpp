@@ -147,11 +147,11 @@ class Checker {
             core::expects(std::count(call.results.begin(), call.results.end(), id) == 1,
                           result.name, " is two results");
             for (std::size_t k = 0; k < call.operands.size(); ++k) {
-                core::expects(
-                    call.operands[k] != id || (match.accesses[k].kind == Access::Kind::point &&
-                                               match.level == Level::element),
-                    call.operation, " reads neighbours of ", result.name,
-                    ", which it must not overwrite");
+                core::expects(call.operands[k] != id ||
+                                  (match.accesses[k].kind == Access::Kind::point &&
+                                   (match.level == Level::element || match.level == Level::block)),
+                              call.operation, " reads other entries of ", result.name,
+                              ", which it must not overwrite");
             }
             set_.insert(id);
         }

@@ -20,10 +20,10 @@ enum class Target {
 /// Whether a kernel has a text: it neither exchanges memory nor calls a library's function.
 bool is_generated(const Kernel& kernel);
 
-/// The text of those kernels of a plan: a struct for each (see
-/// kernels/elements.cuh), and the functions that walk over its elements, in the namespace
-/// aperture::compose::generated. On a CPU, finish_N must run after strips_N; on a device, after
-/// elements_N if the kernel sums.
+/// The text of those kernels of a plan: a struct for each (see kernels/elements.cuh and
+/// kernels/problems.cuh), and the functions that walk over its elements or problems, in the
+/// namespace aperture::compose::generated. On a CPU, finish_N must run after strips_N; on a device,
+/// after elements_N if the kernel sums.
 std::string kernel_text(const Plan& plan, Target target);
 
 /// The files that this text may include.
@@ -32,6 +32,9 @@ std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan);
 /// Whether a call of the kernel adds entries up.
 bool has_sums(const Kernel& kernel);
 
+/// Whether the kernel computes problems of batches.
+inline bool is_of_batches(const Kernel& kernel) { return kernel.elements.kind == Kind::batch; }
+
 /// Numbers of KernelArguments::sums.
 index_t sums_of(const Kernel& kernel, Target target);
 
@@ -39,11 +42,12 @@ index_t sums_of(const Kernel& kernel, Target target);
 struct LaunchShape {
     unsigned grid_x = 1, grid_y = 1;
     unsigned block_x = 32, block_y = 8;
+    index_t shared_bytes = 0;
 };
 LaunchShape launch_of(const Kernel& kernel);
 inline constexpr unsigned finish_threads = 256;
 
-/// The rows over which a kernel of these elements walks.
+/// The rows over which a kernel of these elements walks; problems of batches are those of a vector.
 kernels::Walk walk_over(const Type& elements);
 
 }  // namespace aperture::compose

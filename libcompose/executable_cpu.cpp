@@ -24,7 +24,8 @@ class CompiledKernel {
     CompiledKernel(const HostLibrary& library, const Kernel& kernel)
         : strips_(library.function<Strips>(name("strips", kernel))),
           finish_(library.function<Finish>(name("finish", kernel))),
-          walk_(walk_over(kernel.elements)) {
+          walk_(walk_over(kernel.elements)),
+          work_(work_of(kernel)) {
         sums_.resize(static_cast<std::size_t>(sums_of(kernel, Target::cpu)));
     }
 
@@ -35,7 +36,7 @@ class CompiledKernel {
     void run(core::Cpu& cpu, void* const* symbols) {
         const kernels::KernelArguments arguments{symbols, walk_, sums_.data()};
         const index_t strips = walk_.strips();
-        const int threads = threads_for(walk_, cpu);
+        const int threads = threads_for(work_, cpu);
         if (threads == 1) {
             strips_(arguments, 0, strips);
         } else {
@@ -51,6 +52,7 @@ class CompiledKernel {
     Strips* strips_;
     Finish* finish_;
     kernels::Walk walk_;
+    index_t work_;  ///< elements, or numbers of batches
     std::vector<double> sums_;
 };
 

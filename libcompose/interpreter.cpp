@@ -67,6 +67,31 @@ struct SumsOf {
     }
 };
 
+/// A thread's registers and workspaces of a kernel of batches: problems of symbols, then of calls.
+class ProblemScratch {
+  public:
+    ProblemScratch(const Program& program, const Kernel& kernel)
+        : registers_(program.symbols.size()), workspaces_(kernel.calls.size()) {
+        for (const SymbolId id : kernel.registers) {
+            registers_[std::size_t(id)].resize(bytes_of_problem(program[id].type));
+        }
+        for (std::size_t i = 0; i < kernel.calls.size(); ++i) {
+            workspaces_[i].resize(bytes_of_problem(kernel.calls[i].match.workspace));
+        }
+    }
+    static std::size_t bytes_of_problem(const Type& type) {
+        return type.kind == Kind::batch
+                   ? std::size_t(type.numbers_of_problem() * bytes_of(type.dtype))
+                   : 0;
+    }
+    void* of(SymbolId id) { return registers_[std::size_t(id)].data(); }
+    void* of_call(std::size_t i) { return workspaces_[i].data(); }
+
+  private:
+    // Complex numbers of 16 bytes are aligned: memory from the heap is.
+    std::vector<std::vector<unsigned char>> registers_, workspaces_;
+};
+
 }  // namespace
 
 struct InterpretedKernel::State {
@@ -172,6 +197,31 @@ struct InterpretedKernel::State {
         }
     }
 
+    void compute_problem(index_t problem, ProblemScratch& scratch) const {
+        const auto here = [&](SymbolId id) -> void* {
+            const Type& type = program[id].type;
+            if (type.kind != Kind::batch) return memory(id);
+            if (in_register[std::size_t(id)]) return scratch.of(id);
+            return static_cast<unsigned char*>(memory(id)) +
+                   std::size_t(problem) * ProblemScratch::bytes_of_problem(type);
+        };
+        std::array<const void*, most_operands> operands;
+        std::array<void*, most_operands> results;
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            if (calls[i].of_scalars) continue;
+            const Call& call = calls[i].site.call;
+            for (std::size_t k = 0; k < call.operands.size(); ++k) {
+                operands[k] = here(call.operands[k]);
+            }
+            for (std::size_t k = 0; k < call.results.size(); ++k) {
+                results[k] = here(call.results[k]);
+            }
+            calls[i].operation->compute_problem(
+                calls[i].site, std::span(operands).first(call.operands.size()),
+                std::span(results).first(call.results.size()), scratch.of_call(i));
+        }
+    }
+
     void store_sums() const {
         for (std::size_t i = 0; i < calls.size(); ++i) {
             if (!calls[i].sums) continue;
@@ -205,7 +255,19 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     state.symbols = symbols;
     state.compute_scalars();
     if (state.kernel.elements.rank == 0) return;
-#pragma omp parallel num_threads(threads_for(state.walk, cpu))
+    const int threads = threads_for(work_of(state.kernel), cpu);
+    if (is_of_batches(state.kernel)) {
+#pragma omp parallel num_threads(threads)
+        {
+            ProblemScratch scratch(state.program, state.kernel);
+#pragma omp for schedule(static)
+            for (index_t problem = 0; problem < state.walk.count; ++problem) {
+                state.compute_problem(problem, scratch);
+            }
+        }
+        return;
+    }
+#pragma omp parallel num_threads(threads)
     {
         Scratch scratch(state.program.symbols.size());
         state.broadcast_scalars(scratch);

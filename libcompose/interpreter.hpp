@@ -10,10 +10,15 @@
 
 namespace aperture::compose {
 
-/// For few elements, threads cost more than they save.
-inline int threads_for(const kernels::Walk& walk, const core::Cpu& cpu) {
+/// Elements of a kernel, or numbers of its batches.
+inline index_t work_of(const Kernel& kernel) {
+    return kernel.elements.kind == Kind::batch ? static_cast<index_t>(kernel.bytes) / 8
+                                               : kernel.elements.size();
+}
+/// For little work, threads cost more than they save.
+inline int threads_for(index_t work, const core::Cpu& cpu) {
     constexpr index_t least_parallel = 16384;
-    return walk.count < least_parallel ? 1 : cpu.threads();
+    return work < least_parallel ? 1 : cpu.threads();
 }
 
 /// A kernel without machine code of its own: each call is computed on pieces of rows, by its

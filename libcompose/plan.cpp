@@ -12,6 +12,14 @@
 namespace aperture::compose {
 namespace {
 
+index_t bytes_of_problem(const std::vector<OnChip>& numbers) {
+    index_t bytes = 0;
+    for (const OnChip& one : numbers) {
+        bytes += one.type.numbers_of_problem() * bytes_of(one.type.dtype);
+    }
+    return bytes;
+}
+
 /// Collects calls until one cannot run in the same kernel.
 class KernelBuilder {
   public:
@@ -29,9 +37,10 @@ class KernelBuilder {
         if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
             return false;
         }
+        if (bytes_of_problem(on_chip_with(planned)) > most_bytes_on_chip) return false;
         for (std::size_t i = 0; i < call.operands.size(); ++i) {
             const SymbolId id = call.operands[i];
-            const bool of_others = match.accesses[i].kind != Access::Kind::point;
+            const bool of_others = reads_others(match.accesses[i]);
             if (summed_.count(id) > 0 || (of_others && written_.count(id) > 0)) return false;
         }
         return std::none_of(call.results.begin(), call.results.end(), [&](SymbolId id) {
@@ -47,11 +56,12 @@ class KernelBuilder {
         const Match& match = planned.match;
         const Type elements = elements_of(call, match);
         if (elements.rank > 0 || kernel_.calls.empty()) kernel_.elements = elements;
+        kernel_.on_chip = on_chip_with(planned);
         for (std::size_t i = 0; i < call.operands.size(); ++i) {
             const SymbolId id = call.operands[i];
             if (program_[id].source == Source::known) continue;
             if (written_.count(id) == 0) loaded_.insert(id);
-            if (match.accesses[i].kind != Access::Kind::point) read_by_others_.insert(id);
+            if (reads_others(match.accesses[i])) read_by_others_.insert(id);
         }
         for (const SymbolId id : call.results) {
             written_.insert(id);
@@ -101,20 +111,42 @@ class KernelBuilder {
             const SymbolId to = one.call->results[0];
             return one.call->operation == "copy" && met.insert(to).second && [&] {
                 const SymbolId from = one.call->operands[0];
-                return program_[from].type.kind == Kind::array &&
+                return (program_[from].type.kind == Kind::array ||
+                        program_[from].type.kind == Kind::batch) &&
                        program_[from].source == Source::local && live.count(from) == 0 &&
                        met.insert(from).second;
             }();
         });
     }
-    static bool fuses(const Match& match) {
-        return match.level == Level::element || match.level == Level::sum;
+    static bool fuses(const Match& match) { return match.level != Level::device; }
+    /// Entries that other threads write, or other groups of threads.
+    static bool reads_others(const Access& access) {
+        return access.kind == Access::Kind::halo || access.kind == Access::Kind::whole;
     }
     /// The extents over which a call runs, of numbers of any type.
     Type elements_of(const Call& call, const Match& match) const {
         Type type = match.level == Level::sum ? program_[call.operands[0]].type : match.results[0];
         type.dtype = Dtype::boolean;
+        if (type.kind == Kind::batch) {
+            type.rank = 1;
+            type.extent = {type.extent[0]};
+        }
         return type;
+    }
+    /// What is on chip with another call.
+    std::vector<OnChip> on_chip_with(const PlannedCall& planned) const {
+        std::vector<OnChip> all = kernel_.on_chip;
+        const auto add = [&](SymbolId id) {
+            const bool is_there = std::any_of(all.begin(), all.end(),
+                                              [&](const OnChip& one) { return one.id == id; });
+            const Type& type = program_[id].type;
+            if (type.kind == Kind::batch && !is_there) all.push_back({id, type});
+        };
+        for (const SymbolId id : planned.call->operands) add(id);
+        for (const SymbolId id : planned.call->results) add(id);
+        const Type& workspace = planned.match.workspace;
+        if (workspace.kind == Kind::batch) all.push_back({-1, workspace});
+        return all;
     }
 
     const Program& program_;
@@ -207,15 +239,22 @@ class Explanation {
         }
         std::string calls;
         for (const PlannedCall& planned : kernel.calls) calls += " " + planned.call->operation;
+        const bool of_batches = kernel.elements.kind == Kind::batch;
+        if (of_batches) extents += " problems";
         line(core::text("kernel ", kernel.number + 1, ", ", extents.empty() ? "scalars" : extents,
                         ":", calls, kernel.exchanges ? ", by an exchange of memory" : ""));
         ++depth_;
         if (!kernel.loads.empty()) line("loads" + names(kernel.loads));
         if (!kernel.stores.empty()) line("stores" + names(kernel.stores));
-        if (!kernel.registers.empty()) line("registers" + names(kernel.registers));
+        if (!kernel.registers.empty()) {
+            line((of_batches ? "on chip" : "registers") + names(kernel.registers));
+        }
         const double elements = std::max<double>(1, double(kernel.elements.size()));
-        line(core::text(kernel.bytes / elements, " bytes and ", kernel.flops / elements,
-                        " operations an element"));
+        line(core::text(
+            kernel.bytes / elements, " bytes and ", kernel.flops / elements, " operations ",
+            of_batches
+                ? core::text("a problem, of ", bytes_of_problem(kernel.on_chip), " bytes on chip")
+                : "an element"));
         --depth_;
     }
     void add(const Repeat& repeat) {

@@ -31,6 +31,10 @@ void Operation::compute(const CallSite& site, const RowPiece&, std::span<const R
                         std::span<void* const>) const {
     throw core::InvalidArgument(site.call.operation + " does not work on elements");
 }
+void Operation::compute_problem(const CallSite& site, std::span<const void* const>,
+                                std::span<void* const>, void*) const {
+    throw core::InvalidArgument(site.call.operation + " does not work on batches");
+}
 Code Operation::code(const CallSite& site, std::span<const std::string>,
                      std::span<const std::string>) const {
     throw core::InvalidArgument(site.call.operation + " does not work on elements");
@@ -46,6 +50,7 @@ Registry::Registry() {
     add_pointwise(*this);
     add_neighbourhoods(*this);
     add_sums(*this);
+    add_blocks(*this);
 }
 
 void Registry::add(const std::string& name, std::shared_ptr<const Operation> operation) {

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libcompose/gpu/gpu_kernels.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include "libcompose/emit.hpp"
+#include "libcompose/gpu/gpu_kernels.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/gpu/specialise.hpp"
@@ -40,6 +39,20 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     core::expects(!kernels.empty(),
                   "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not there");
     for (std::size_t i = 0; i < names.size(); ++i) *slots[i] = kernels[i].kernel;
+    for (const Kernel* kernel : all) {
+        if (is_generated(*kernel)) allow_shared_memory(gpu, *kernel);
+    }
+}
+
+void GpuKernels::allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const {
+    const index_t bytes = launch_of(kernel).shared_bytes;
+    core::expects(bytes <= gpu.shared_memory_per_block(), kernel.calls.front().call->operation,
+                  " needs ", bytes, " bytes on chip a problem; ", gpu.name(), " has ",
+                  gpu.shared_memory_per_block());
+    if (bytes <= most_bytes_on_chip) return;
+    APERTURE_CUDA_TRY(cudaFuncSetAttribute(elements_[static_cast<std::size_t>(kernel.number)],
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           static_cast<int>(bytes)));
 }
 
 void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const {
@@ -51,11 +64,13 @@ void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* 
     cudaLaunchConfig_t config{};
     config.gridDim = {shape.grid_x, shape.grid_y, 1};
     config.blockDim = {shape.block_x, shape.block_y, 1};
+    config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
     config.stream = stream;
     APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, elements_[number], pointers));
     if (finish_[number] == nullptr) return;
     config.gridDim = {1, 1, 1};
     config.blockDim = {finish_threads, 1, 1};
+    config.dynamicSmemBytes = 0;
     APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, finish_[number], pointers));
 }
 

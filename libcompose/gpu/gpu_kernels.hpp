@@ -23,6 +23,9 @@ class GpuKernels {
     void launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const;
 
   private:
+    /// Throws InvalidArgument if a block cannot have as much as a kernel of batches needs.
+    void allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const;
+
     std::vector<const void*> elements_, finish_;  // by kernels' numbers; null where there is none
     core::Array<double, 1, core::Device> sums_;
 };

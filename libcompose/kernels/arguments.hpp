@@ -18,6 +18,9 @@ inline constexpr index_t strip_rows = 8;
 /// A vector is walked over in rows.
 inline constexpr index_t vector_row = 4096;
 
+/// Problems of batches are walked over in strips of 64.
+inline constexpr index_t problems_of_row = 8;
+
 /// The rows of a kernel's elements: of all planes of an array, or of a vector.
 struct Walk {
     index_t rows = 0, columns = 0;

@@ -15,5 +15,11 @@ void add_pointwise(Registry& registry);
 void add_neighbourhoods(Registry& registry);
 /// Sums, products and extremes of all entries.
 void add_sums(Registry& registry);
+/// Linear algebra of the small matrices and vectors of batches.
+void add_blocks(Registry& registry);
+/// dot(x, y) of each problem's vectors.
+std::unique_ptr<Operation> dot_of_batches();
+/// Throws InvalidArgument if problems of a batch have no numbers, or too many.
+void expect_problems(const Type& batch);
 
 }  // namespace aperture::compose

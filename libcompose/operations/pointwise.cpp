@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <cstring>
 #include <optional>
 
 #include "aperture/core/error.hpp"
@@ -82,7 +84,13 @@ constexpr RowLoops of_conditions() {
     return loops;
 }
 
-/// An operation on entries in one place of arrays of the same extents, and on scalars.
+/// Of one number for each problem.
+bool is_number_of_problem(const Type& type) {
+    return type.kind == Kind::batch && type.numbers_of_problem() == 1;
+}
+
+/// An operation on entries in one place of arrays of the same extents, and on scalars; or of
+/// batches of the same extents, of batches of one number a problem, and on scalars.
 class Pointwise : public Operation {
   public:
     Pointwise(std::string body, std::size_t operands, RowLoops loops, std::optional<Dtype> result,
@@ -99,8 +107,9 @@ class Pointwise : public Operation {
         Type of = site.type(first_);
         for (std::size_t i = 0; i < operands_; ++i) {
             const Type& type = site.type(i);
-            expects(type.is_scalar() || type.kind == Kind::array, site.call.operation, " of a ",
-                    name_of(type.kind));
+            expects(type.is_scalar() || type.kind == Kind::array || type.kind == Kind::batch,
+                    site.call.operation, " of a ", name_of(type.kind));
+            if (type.kind == Kind::batch) expect_problems(type);
             if (i >= first_) {
                 expects(type.dtype == of.dtype, site.call.operation, " of ", text_of(of), " and ",
                         text_of(type), ": their numbers have different types");
@@ -109,19 +118,27 @@ class Pointwise : public Operation {
                         " is of type ", text_of(type));
             }
         }
-        const Type* shape = nullptr;
+        const Type* const shape = shape_of(site);
         for (std::size_t i = 0; i < operands_; ++i) {
             const Type& type = site.type(i);
-            if (type.kind != Kind::array) continue;
-            if (shape == nullptr) shape = &type;
-            expects(type.rank == shape->rank && type.extent == shape->extent, site.call.operation,
-                    " of ", text_of(*shape), " and ", text_of(type), ": their extents differ");
+            if (type.is_scalar()) continue;
+            const bool fits = type.rank == shape->rank && type.extent == shape->extent;
+            const bool of_problem =
+                is_number_of_problem(type) && type.extent[0] == shape->extent[0];
+            expects(type.kind == shape->kind && (fits || of_problem), site.call.operation, " of ",
+                    text_of(*shape), " and ", text_of(type), ": their extents differ");
         }
         expects(loops_[static_cast<std::size_t>(of.dtype)] != nullptr, "there is no ",
                 site.call.operation, " of ", name_of(of.dtype));
         Type result = shape != nullptr ? *shape : scalar(of.dtype);
         result.dtype = result_.value_or(of.dtype);
-        return {Level::element, {result}, std::vector<Access>(operands_), flops_};
+        if (result.kind != Kind::batch) {
+            return {Level::element, {result}, std::vector<Access>(operands_), flops_};
+        }
+        return {Level::block,
+                {result},
+                std::vector<Access>(operands_),
+                flops_ * double(result.numbers_of_problem())};
     }
 
     void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,
@@ -130,14 +147,51 @@ class Pointwise : public Operation {
                                                                   results[0]);
     }
 
-    Code code(const CallSite&, std::span<const std::string> operands,
-              std::span<const std::string>) const override {
-        std::string call = "bodies::" + body_ + "::of(";
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            if (i > 0) call += ", ";
-            call += operands[i];
+    void compute_problem(const CallSite& site, std::span<const void* const> operands,
+                         std::span<void* const> results, void*) const override {
+        constexpr index_t length = 64, largest_number = 16;
+        std::array<std::array<unsigned char, length * largest_number>, 3> repeated;
+        std::array<RowOperand, 3> rows;
+        const Type& result = site.program[site.call.results[0]].type;
+        const index_t count = result.numbers_of_problem();
+        const auto entry = [](auto* numbers, const Type& type, index_t i) {
+            return numbers + static_cast<std::size_t>(i * bytes_of(type.dtype));
+        };
+        for (index_t first = 0; first < count; first += length) {
+            for (std::size_t i = 0; i < operands_; ++i) {
+                const Type& type = site.type(i);
+                const auto* const numbers = static_cast<const unsigned char*>(operands[i]);
+                if (is_one_for_all(type, result)) {
+                    for (index_t k = 0; first == 0 && k < length; ++k) {
+                        std::memcpy(entry(repeated[i].data(), type, k), numbers,
+                                    static_cast<std::size_t>(bytes_of(type.dtype)));
+                    }
+                    rows[i] = {repeated[i].data(), nullptr, type};
+                } else {
+                    rows[i] = {entry(numbers, type, first), nullptr, type};
+                }
+            }
+            loops_[static_cast<std::size_t>(site.type(first_).dtype)](
+                static_cast<int>(std::min(length, count - first)), std::span(rows).first(operands_),
+                entry(static_cast<unsigned char*>(results[0]), result, first));
         }
-        return {call + ")"};
+    }
+
+    Code code(const CallSite& site, std::span<const std::string> operands,
+              std::span<const std::string> results) const override {
+        const Type& result = site.program[site.call.results[0]].type;
+        const bool of_batches = result.kind == Kind::batch;
+        std::string list;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            if (i > 0) list += ", ";
+            list += operands[i];
+            if (is_number_of_problem(site.type(i)) && is_one_for_all(site.type(i), result)) {
+                list += "(0, 0)";
+            }
+        }
+        if (!of_batches) return {core::text("bodies::", body_, "::of(", list, ")")};
+        return {core::text("bodies::entrywise<bodies::", body_, ">(group, ", results[0], ", ", list,
+                           ")")};
     }
 
   protected:
@@ -145,6 +199,20 @@ class Pointwise : public Operation {
     std::size_t first_ = 0;
 
   private:
+    /// The first operand that is an array, or the first batch of most numbers; null of scalars.
+    const Type* shape_of(const CallSite& site) const {
+        const Type* shape = nullptr;
+        for (std::size_t i = 0; i < operands_; ++i) {
+            const Type& type = site.type(i);
+            if (type.is_scalar()) continue;
+            if (shape == nullptr || (is_number_of_problem(*shape) && type.rank > 0)) shape = &type;
+        }
+        return shape;
+    }
+    static bool is_one_for_all(const Type& type, const Type& result) {
+        return type.is_scalar() || (is_number_of_problem(type) && type.extent != result.extent);
+    }
+
     std::string body_;
     std::size_t operands_;
     RowLoops loops_;

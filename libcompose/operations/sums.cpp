@@ -8,7 +8,7 @@ namespace {
 
 using core::expects;
 
-/// sum(x), or dot(x, y): of all entries.
+/// sum(x), or dot(x, y): of all entries of arrays.
 class Sum : public Operation {
   public:
     explicit Sum(std::size_t operands) : operands_(operands) {}
@@ -58,11 +58,36 @@ class Sum : public Operation {
     std::size_t operands_;
 };
 
+/// dot(x, y) of arrays, or of each problem's vectors.
+class Dot : public Sum {
+  public:
+    Dot() : Sum(2), of_batches_(dot_of_batches()) {}
+
+    Match match(const CallSite& site) const override {
+        return has_batch(site) ? of_batches_->match(site) : Sum::match(site);
+    }
+    void compute_problem(const CallSite& site, std::span<const void* const> operands,
+                         std::span<void* const> results, void* workspace) const override {
+        of_batches_->compute_problem(site, operands, results, workspace);
+    }
+    Code code(const CallSite& site, std::span<const std::string> operands,
+              std::span<const std::string> results) const override {
+        return has_batch(site) ? of_batches_->code(site, operands, results)
+                               : Sum::code(site, operands, results);
+    }
+
+  private:
+    static bool has_batch(const CallSite& site) {
+        return site.operands() > 0 && site.type(0).kind == Kind::batch;
+    }
+    std::unique_ptr<Operation> of_batches_;
+};
+
 }  // namespace
 
 void add_sums(Registry& registry) {
     registry.add("sum", std::make_shared<Sum>(1));
-    registry.add("dot", std::make_shared<Sum>(2));
+    registry.add("dot", std::make_shared<Dot>());
 }
 
 }  // namespace aperture::compose

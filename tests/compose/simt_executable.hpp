@@ -39,7 +39,10 @@ class SimtExecutable {
                                                   sums.data()};
             const LaunchShape shape = launch_of(kernel);
             core::launch(simt, function("elements", kernel),
-                         {{shape.grid_x, shape.grid_y}, {shape.block_x, shape.block_y}}, values);
+                         {{shape.grid_x, shape.grid_y},
+                          {shape.block_x, shape.block_y},
+                          static_cast<std::size_t>(shape.shared_bytes)},
+                         values);
             if (!has_sums(kernel)) return;
             core::launch(simt, function("finish", kernel), {1, finish_threads}, values);
         };

@@ -20,9 +20,10 @@ namespace aperture::compose {
 /// Which entries of an operand one entry of a result reads (Anderson 2014, section 5.6).
 struct Access {
     enum class Kind {
-        point,  ///< the entry in the same place; of scalars, the number
-        halo,   ///< neighbours, too
-        whole,  ///< any entry
+        point,    ///< the entry in the same place; of scalars, the number
+        halo,     ///< neighbours, too
+        problem,  ///< any entry of the same problem of a batch
+        whole,    ///< any entry
     } kind = Kind::point;
     /// Rows above and below, columns left and right of the place, of a halo.
     int above = 0, below = 0, left = 0, right = 0;
@@ -33,7 +34,7 @@ struct Access {
 enum class Level {
     element,  ///< an entry of the results; these have one type's extents, or are scalars
     sum,      ///< all entries of the operands, which become a scalar
-    block,    ///< a problem of a batch
+    block,    ///< a problem of each operand, all batches of the same number, or scalars
     device,   ///< all arrays, by a function of a library
 };
 
@@ -42,8 +43,10 @@ struct Match {
     Level level = Level::element;
     std::vector<Type> results;
     std::vector<Access> accesses{};  ///< of each operand
-    /// For each entry of the results, or of the operands that are summed.
+    /// For each entry of the results, or of the operands that are summed, or each problem.
     double flops = 0;
+    /// A batch whose problems an operation at block level overwrites on its way, or a scalar.
+    Type workspace{};
 };
 
 /// How compiled kernels compute a call, in C++.
@@ -96,8 +99,9 @@ class DeviceCall {
                      std::span<void* const> results) = 0;
 };
 
-/// Operations on elements and sums define `compute` and `code`, those at device level `prepare` for
-/// each executor on which they run.
+/// Operations on elements and sums define `compute` and `code`, those at block level
+/// `compute_problem` and `code`, those at device level `prepare` for each executor on which they
+/// run.
 class Operation {
   public:
     virtual ~Operation() = default;
@@ -111,9 +115,16 @@ class Operation {
                          std::span<const RowOperand> operands,
                          std::span<void* const> results) const;
 
-    /// The same for kernels that are compiled. `operands` name values in one place, or, of halos and
-    /// wholes, pointers to the first entry of all; `results` name variables if there are several.
-    /// The place is `at`, a kernels::Place.
+    /// Computes a problem of operations at block level. `operands` are the problem's numbers, or a
+    /// scalar. Must not throw.
+    virtual void compute_problem(const CallSite& site, std::span<const void* const> operands,
+                                 std::span<void* const> results, void* workspace) const;
+
+    /// The same for kernels that are compiled. `operands` name values in one place, or, of halos
+    /// and wholes, pointers to the first entry of all; `results` name variables if there are
+    /// several. The place is `at`, a kernels::Place. At block level they name matrices
+    /// (block_bodies.cuh), or numbers of scalars, and the last of `operands` is the workspace if
+    /// there is one; the threads that work on the problem are `group`.
     virtual Code code(const CallSite& site, std::span<const std::string> operands,
                       std::span<const std::string> results) const;
     /// The files of `code` that are not the library's own, as aperture_embed_kernels makes them, and

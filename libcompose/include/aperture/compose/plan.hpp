@@ -24,15 +24,27 @@ struct PlannedCall {
     std::shared_ptr<const Operation> operation;
 };
 
-/// Calls in a row that run together, for each element of one set of extents.
+/// Of a problem's numbers, those that a kernel keeps on chip: a call that would make them more
+/// begins another kernel.
+inline constexpr index_t most_bytes_on_chip = 48 << 10;
+
+/// Numbers of a problem that a kernel of batches keeps on chip.
+struct OnChip {
+    SymbolId id;  ///< -1 of a call's workspace
+    Type type;
+};
+
+/// Calls in a row that run together, for each element of one set of extents, or each problem of
+/// batches of the same number.
 struct Kernel {
     int number = 0;  ///< from 0 in the order of the plan
     std::vector<PlannedCall> calls;
-    Type elements;  ///< an array of these extents, or a scalar
+    Type elements;  ///< an array of these extents, a scalar, or a batch[problems]
     /// Whether it only copies what nobody reads later: symbols then exchange their memory instead.
     bool exchanges = false;
     std::vector<SymbolId> loads, stores;
     std::vector<SymbolId> registers;  ///< live in the kernel alone
+    std::vector<OnChip> on_chip;      ///< of batches, in the order of calls
     double bytes = 0;                 ///< moved, by arrays in memory
     double flops = 0;
 };

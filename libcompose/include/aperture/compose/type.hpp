@@ -70,6 +70,10 @@ struct Type {
     index_t size() const;
     /// Bytes in all.
     index_t bytes() const { return size() * bytes_of(dtype); }
+    /// Of a batch: numbers of one problem, and its extents; a vector has one column.
+    index_t numbers_of_problem() const { return rows() * columns(); }
+    index_t rows() const { return extent[1]; }
+    index_t columns() const { return rank == 3 ? extent[2] : 1; }
     bool is_scalar() const {
         return kind == Kind::scalar || kind == Kind::constant || kind == Kind::iteration;
     }

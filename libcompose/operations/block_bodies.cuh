@@ -1,0 +1,439 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libcompose/operations/bodies.cuh"
+#include "libcore/gpu/complex.cuh"
+
+/// Bodies of operations on problems of batches: small matrices, and vectors as matrices of one
+/// column. A group of threads works on one problem: `rank` is the thread's, `size` how many there
+/// are, and sync() waits for all. An entry is computed by one thread, in one order of sums, so that
+/// results are the same bits for every group. Results must not be operands, and operands must be
+/// there before a call; results are there after the next sync().
+namespace aperture::compose::bodies {
+
+using core::add_norm;
+using core::conj;
+using core::multiply_add;
+using core::multiply_add_conj;
+using core::norm;
+using core::real_part;
+using core::RealOf;
+
+/// The group of a CPU.
+struct Alone {
+    static constexpr int rank = 0, size = 1;
+    void sync() const {}
+};
+
+template <class T>
+struct WithoutConst {
+    using Type = T;
+};
+template <class T>
+struct WithoutConst<const T> {
+    using Type = T;
+};
+
+/// A matrix in C order whose extents the compiler knows.
+template <class T, int row_count, int column_count>
+struct Small {
+    using Number = typename WithoutConst<T>::Type;
+    static constexpr int rows = row_count, columns = column_count;
+    T* entries;
+    APERTURE_HD T& operator()(int row, int column) const { return entries[row * columns + column]; }
+};
+/// The same with extents that it does not.
+template <class T>
+struct Matrix {
+    using Number = typename WithoutConst<T>::Type;
+    T* entries;
+    int rows, columns;
+    APERTURE_HD T& operator()(int row, int column) const { return entries[row * columns + column]; }
+};
+
+/// body(i) for each i < count, by one thread of the group.
+template <class Group, class Body>
+APERTURE_HD void each(const Group& group, int count, const Body& body) {
+    for (int i = group.rank; i < count; i += Group::size) body(i);
+}
+/// body(row, column) for each entry, by one thread of the group.
+template <class Group, class Body>
+APERTURE_HD void each_entry(const Group& group, int rows, int columns, const Body& body) {
+    if constexpr (Group::size == 1) {
+        for (int row = 0; row < rows; ++row) {
+            for (int column = 0; column < columns; ++column) body(row, column);
+        }
+    } else {
+        for (int i = group.rank; i < rows * columns; i += Group::size) {
+            body(i / columns, i % columns);
+        }
+    }
+}
+
+APERTURE_HD float quotient(float a, float b) { return a / b; }
+APERTURE_HD double quotient(double a, double b) { return a / b; }
+template <class T>
+APERTURE_HD core::Complex<T> quotient(core::Complex<T> a, T b) {
+    return {a.re / b, a.im / b};
+}
+template <class T>
+APERTURE_HD core::Complex<T> quotient(core::Complex<T> a, core::Complex<T> b) {
+    return quotient(product(a, conj(b)), norm(b));
+}
+/// What pivots are chosen by.
+APERTURE_HD float weight(float a) { return fabs(a); }
+APERTURE_HD double weight(double a) { return fabs(a); }
+template <class T>
+APERTURE_HD T weight(core::Complex<T> a) {
+    return fabs(a.re) + fabs(a.im);
+}
+
+/// The type of row numbers that depend on comparisons of such numbers.
+template <class Real>
+struct IndexOfType {
+    using Type = int;
+};
+template <class Real>
+using IndexOf = typename IndexOfType<Real>::Type;
+APERTURE_HD int choose_index(bool condition, int a, int b) { return condition ? a : b; }
+template <class View>
+APERTURE_HD void exchange_rows(const View& matrix, int row, int other, int column) {
+    const auto entry = matrix(row, column);
+    matrix(row, column) = matrix(other, column);
+    matrix(other, column) = entry;
+}
+
+/// A number that all problems share, as problems that are computed at once need it.
+template <class Number, class T>
+struct Widened {
+    APERTURE_HD static T of(T number) { return number; }
+};
+
+/// Of an entrywise operation: entries of matrices, or one number for all.
+template <class Number, class T, int rows, int columns>
+APERTURE_HD T entry_of(const Small<T, rows, columns>& matrix, int row, int column) {
+    return matrix(row, column);
+}
+template <class Number, class T>
+APERTURE_HD auto entry_of(const T& number, int, int) {
+    return Widened<Number, T>::of(number);
+}
+
+/// An operation of bodies.cuh on all entries of `matrices` and numbers.
+template <class Body, class Group, class Result, class... Operands>
+APERTURE_HD void entrywise(const Group& group, const Result& result, const Operands&... operands) {
+    each_entry(group, Result::rows, Result::columns, [&](int row, int column) {
+        result(row, column) = Body::of(entry_of<typename Result::Number>(operands, row, column)...);
+    });
+}
+
+/// How a matrix is read.
+enum class Form { plain, transposed, adjoint };
+
+template <Form form, class View>
+APERTURE_HD typename View::Number entry(const View& matrix, int row, int column) {
+    if constexpr (form == Form::plain) return matrix(row, column);
+    if constexpr (form == Form::transposed) return matrix(column, row);
+    if constexpr (form == Form::adjoint) return conj(matrix(column, row));
+}
+
+/// C = A B
+template <Form form_a, Form form_b>
+struct MatrixMultiply {
+    template <class Group, class C, class A, class B>
+    APERTURE_HD static void of(const Group& group, const C& c, const A& a, const B& b) {
+        const int depth = form_a == Form::plain ? a.columns : a.rows;
+        each_entry(group, c.rows, c.columns, [&](int row, int column) {
+            typename C::Number sum(0);
+            for (int k = 0; k < depth; ++k) {
+                sum = multiply_add(sum, entry<form_a>(a, row, k), entry<form_b>(b, k, column));
+            }
+            c(row, column) = sum;
+        });
+    }
+};
+
+/// C = A A^H
+struct RankK {
+    template <class Group, class C, class A>
+    APERTURE_HD static void of(const Group& group, const C& c, const A& a) {
+        each_entry(group, c.rows, c.columns, [&](int row, int column) {
+            if (column > row) return;
+            typename C::Number sum(0);
+            for (int k = 0; k < a.columns; ++k) {
+                sum = multiply_add_conj(sum, a(row, k), a(column, k));
+            }
+            if (row == column) sum = real_part(sum);
+            c(row, column) = sum;
+            c(column, row) = conj(sum);
+        });
+    }
+};
+
+template <Form form>
+struct Reformed {
+    template <class Group, class C, class A>
+    APERTURE_HD static void of(const Group& group, const C& c, const A& a) {
+        each_entry(group, c.rows, c.columns,
+                   [&](int row, int column) { c(row, column) = entry<form>(a, row, column); });
+    }
+};
+using Copied = Reformed<Form::plain>;
+
+/// x^H y
+struct Dot {
+    template <class Group, class C, class X>
+    APERTURE_HD static void of(const Group& group, const C& c, const X& x, const X& y) {
+        each(group, 1, [&](int) {
+            typename C::Number sum(0);
+            for (int k = 0; k < x.rows; ++k) sum = multiply_add_conj(sum, y(k, 0), x(k, 0));
+            c(0, 0) = sum;
+        });
+    }
+};
+
+/// The square root of the sum of squares of all entries.
+struct Norm {
+    template <class Group, class C, class X>
+    APERTURE_HD static void of(const Group& group, const C& c, const X& x) {
+        each(group, 1, [&](int) {
+            typename C::Number sum(0);
+            for (int k = 0; k < x.rows * x.columns; ++k) sum = add_norm(sum, x.entries[k]);
+            c(0, 0) = sqrt(sum);
+        });
+    }
+};
+
+/// A = L L^H, L lower triangular; reads A on and below the diagonal.
+struct Cholesky {
+    template <class Group, class L, class A>
+    APERTURE_HD static void of(const Group& group, const L& l, const A& a) {
+        const int order = a.rows;
+        each_entry(group, order, order, [&](int row, int column) {
+            l(row, column) = column <= row ? a(row, column) : typename L::Number(0);
+        });
+        group.sync();
+        for (int j = 0; j < order; ++j) {
+            each(group, order - j, [&](int i) {
+                auto sum = l(j + i, j);
+                for (int k = 0; k < j; ++k) sum = multiply_add_conj(sum, -l(j + i, k), l(j, k));
+                l(j + i, j) = sum;
+            });
+            group.sync();
+            const auto root = sqrt(real_part(l(j, j)));
+            each(group, order - j - 1,
+                 [&](int i) { l(j + 1 + i, j) = quotient(l(j + 1 + i, j), root); });
+            group.sync();
+            if (group.rank == 0) l(j, j) = root;
+        }
+    }
+};
+
+enum class Diagonal { any, real, ones };
+
+template <Diagonal diagonal, class T>
+APERTURE_HD T divided(T a, T by) {
+    if constexpr (diagonal == Diagonal::any) return quotient(a, by);
+    if constexpr (diagonal == Diagonal::real) return quotient(a, real_part(by));
+    if constexpr (diagonal == Diagonal::ones) return a;
+}
+
+/// X = L^-1 X, of a lower triangular L; also waits for X.
+template <Diagonal diagonal, class Group, class L, class X>
+APERTURE_HD void solve_lower(const Group& group, const L& l, const X& x) {
+    for (int k = 0; k < x.rows; ++k) {
+        if constexpr (diagonal != Diagonal::ones) {
+            each(group, x.columns,
+                 [&](int column) { x(k, column) = divided<diagonal>(x(k, column), l(k, k)); });
+            group.sync();
+        }
+        each_entry(group, x.rows - k - 1, x.columns, [&](int i, int column) {
+            auto& entry = x(k + 1 + i, column);
+            entry = multiply_add(entry, -l(k + 1 + i, k), x(k, column));
+        });
+        group.sync();
+    }
+}
+/// X = U^-1 X, of an upper triangular U.
+template <Diagonal diagonal, Form form, class Group, class U, class X>
+APERTURE_HD void solve_upper(const Group& group, const U& u, const X& x) {
+    for (int k = x.rows - 1; k >= 0; --k) {
+        each(group, x.columns,
+             [&](int column) { x(k, column) = divided<diagonal>(x(k, column), u(k, k)); });
+        group.sync();
+        each_entry(group, k, x.columns, [&](int i, int column) {
+            x(i, column) = multiply_add(x(i, column), -entry<form>(u, i, k), x(k, column));
+        });
+        group.sync();
+    }
+}
+
+/// The row, from k on, of column k's largest entry. All threads find it.
+template <class A>
+APERTURE_HD auto pivot_row(const A& a, int k) {
+    auto largest = weight(a(k, k));
+    IndexOf<decltype(largest)> pivot(k);
+    for (int row = k + 1; row < a.rows; ++row) {
+        const auto other = weight(a(row, k));
+        const auto larger = largest < other;
+        largest = choose(larger, other, largest);
+        pivot = choose_index(larger, row, pivot);
+    }
+    return pivot;
+}
+
+/// P A = L U in place, the ones of L's diagonal left out. Rows of X are exchanged, too, where there
+/// are pivots.
+template <bool pivots, class Group, class A, class X>
+APERTURE_HD void factor_lu(const Group& group, const A& a, const X& x) {
+    const int order = a.rows;
+    for (int k = 0; k < order; ++k) {
+        each(group, order - k, [&](int i) {
+            auto sum = a(k + i, k);
+            for (int m = 0; m < k; ++m) sum = multiply_add(sum, -a(k + i, m), a(m, k));
+            a(k + i, k) = sum;
+        });
+        group.sync();
+        if constexpr (pivots) {
+            const auto pivot = pivot_row(a, k);
+            group.sync();
+            each(group, order, [&](int column) { exchange_rows(a, k, pivot, column); });
+            each(group, x.columns, [&](int column) { exchange_rows(x, k, pivot, column); });
+            group.sync();
+        }
+        each(group, order - k - 1, [&](int i) {
+            auto sum = a(k, k + 1 + i);
+            for (int m = 0; m < k; ++m) sum = multiply_add(sum, -a(k, m), a(m, k + 1 + i));
+            a(k, k + 1 + i) = sum;
+        });
+        each(group, order - k - 1,
+             [&](int i) { a(k + 1 + i, k) = quotient(a(k + 1 + i, k), a(k, k)); });
+        group.sync();
+    }
+}
+
+/// A = L U without exchanges of rows, ones on the diagonal of L.
+struct Lu {
+    template <class Group, class L, class A>
+    APERTURE_HD static void of(const Group& group, const L& l, const L& u, const A& a) {
+        using Number = typename L::Number;
+        Copied::of(group, u, a);
+        group.sync();
+        factor_lu<false>(group, u, u);
+        each_entry(group, a.rows, a.rows, [&](int row, int column) {
+            l(row, column) = column < row ? u(row, column) : Number(row == column ? 1 : 0);
+            if (column < row) u(row, column) = Number(0);
+        });
+    }
+};
+
+/// What is known of a matrix.
+enum class Shape { general, positive_definite, lower, upper };
+
+/// X = A^-1 X; matrices that are factored need `work`, a matrix of A's extents.
+template <Shape shape, class Group, class A, class X, class... Work>
+APERTURE_HD void solve_in_place(const Group& group, const A& a, const X& x, const Work&... work) {
+    if constexpr (shape == Shape::general) {
+        Copied::of(group, work..., a);
+        group.sync();
+        factor_lu<true>(group, work..., x);
+        solve_lower<Diagonal::ones>(group, work..., x);
+        solve_upper<Diagonal::any, Form::plain>(group, work..., x);
+    } else if constexpr (shape == Shape::positive_definite) {
+        Cholesky::of(group, work..., a);
+        group.sync();
+        solve_lower<Diagonal::real>(group, work..., x);
+        solve_upper<Diagonal::real, Form::adjoint>(group, work..., x);
+    } else {
+        group.sync();
+        if constexpr (shape == Shape::lower) solve_lower<Diagonal::any>(group, a, x);
+        if constexpr (shape == Shape::upper) solve_upper<Diagonal::any, Form::plain>(group, a, x);
+    }
+}
+
+/// X = A^-1 B
+template <Shape shape>
+struct Solve {
+    template <class Group, class X, class A, class B, class... Work>
+    APERTURE_HD static void of(const Group& group, const X& x, const A& a, const B& b,
+                               const Work&... work) {
+        Copied::of(group, x, b);
+        solve_in_place<shape>(group, a, x, work...);
+    }
+};
+
+template <Shape shape>
+struct Inverse {
+    template <class Group, class X, class A, class... Work>
+    APERTURE_HD static void of(const Group& group, const X& x, const A& a, const Work&... work) {
+        each_entry(group, a.rows, a.rows, [&](int row, int column) {
+            x(row, column) = typename X::Number(row == column ? 1 : 0);
+        });
+        solve_in_place<shape>(group, a, x, work...);
+    }
+};
+
+/// A = Q R by Householder's reflections of [A, B] = `work`: R, with a diagonal that is real and not
+/// negative, and the first rows of Q^H B.
+template <class Group, class Work>
+APERTURE_HD void factor_qr(const Group& group, const Work& work, int columns) {
+    using Number = typename Work::Number;
+    for (int k = 0; k < columns; ++k) {
+        RealOf<Number> squares(0);
+        for (int i = k; i < work.rows; ++i) squares = add_norm(squares, work(i, k));
+        const Number head = work(k, k);
+        const auto length = sqrt(squares), of_head = sqrt(norm(head));
+        const RealOf<Number> zero(0), one(1);
+        const Number phase = choose(zero < of_head, quotient(head, of_head), Number(one));
+        const Number top = head + phase * length;
+        const auto scale = choose(zero < length, one / (length * (length + of_head)), zero);
+        each(group, work.columns - k - 1, [&](int j) {
+            const int column = k + 1 + j;
+            Number sum = product(conj(top), work(k, column));
+            for (int i = k + 1; i < work.rows; ++i) {
+                sum = multiply_add_conj(sum, work(i, column), work(i, k));
+            }
+            sum = sum * scale;
+            for (int i = k + 1; i < work.rows; ++i) {
+                work(i, column) = multiply_add(work(i, column), -work(i, k), sum);
+            }
+            work(k, column) = product(-conj(phase), work(k, column) - product(top, sum));
+        });
+        group.sync();
+        if (group.rank == 0) work(k, k) = Number(length);
+    }
+    group.sync();
+}
+
+struct Qr {
+    template <class Group, class R, class A, class Work>
+    APERTURE_HD static void of(const Group& group, const R& r, const A& a, const Work& work) {
+        Copied::of(group, work, a);
+        group.sync();
+        factor_qr(group, work, a.columns);
+        store_r(group, r, work);
+    }
+    template <class Group, class R, class Y, class A, class B, class Work>
+    APERTURE_HD static void of(const Group& group, const R& r, const Y& y, const A& a, const B& b,
+                               const Work& work) {
+        each_entry(group, work.rows, work.columns, [&](int row, int column) {
+            work(row, column) = column < a.columns ? a(row, column) : b(row, column - a.columns);
+        });
+        group.sync();
+        factor_qr(group, work, a.columns);
+        store_r(group, r, work);
+        each_entry(group, y.rows, y.columns,
+                   [&](int row, int column) { y(row, column) = work(row, a.columns + column); });
+    }
+
+  private:
+    template <class Group, class R, class Work>
+    APERTURE_HD static void store_r(const Group& group, const R& r, const Work& work) {
+        each_entry(group, r.rows, r.columns, [&](int row, int column) {
+            r(row, column) = column < row ? typename R::Number(0) : work(row, column);
+        });
+    }
+};
+
+}  // namespace aperture::compose::bodies
