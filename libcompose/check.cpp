@@ -3,6 +3,7 @@
 #include "libcompose/check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "aperture/core/error.hpp"
@@ -20,6 +21,7 @@ class Checker {
     }
 
     PlannedCalls check() {
+        for (const Symbol& symbol : program_.symbols) at(symbol.where, [&] { check(symbol); });
         const Block& all = program_.statements;
         at(all.empty() ? Location{} : all.back().where, [&] {
             core::expects(!all.empty() && std::holds_alternative<Return>(all.back().what),
@@ -44,16 +46,40 @@ class Checker {
         }
     }
 
+    static void check(const Symbol& symbol) {
+        const Type& type = symbol.type;
+        if (type.kind == Kind::iteration) {
+            core::expects(type.dtype == Dtype::i64 && symbol.source == Source::local, symbol.name,
+                          " is of type ", text_of(type), "; expected a local iteration i64");
+        }
+        if (type.kind == Kind::scalar && symbol.source == Source::known) {
+            expects_finite(symbol.number, symbol);
+        }
+        for (const double weight : symbol.stencil.weights) expects_finite(weight, symbol);
+        const bool has_diagonals =
+            type.kind == Kind::diagonals || type.kind == Kind::image_diagonals;
+        const auto offsets = static_cast<index_t>(symbol.offsets.size());
+        core::expects(offsets == (has_diagonals ? type.extent[0] : 0), symbol.name, " is of type ",
+                      text_of(type), " at ", offsets, " offsets");
+    }
+    static void expects_finite(double number, const Symbol& symbol) {
+        const bool single = symbol.type.dtype == Dtype::f32;
+        core::expects(std::isfinite(single ? static_cast<float>(number) : number), symbol.name,
+                      " has a number that is not finite in ", name_of(symbol.type.dtype));
+    }
+
     void check(const Block& block, int loops) {
         for (const Statement& statement : block) {
             // Statements of inner blocks have their own places.
             if (const auto* loop = std::get_if<Loop>(&statement.what)) {
                 at(statement.where, [&] { check_head(*loop); });
+                counting_.insert(loop->variable);
                 if (program_[loop->count].value > 0 && !leaves(loop->body)) {
                     check(loop->body, loops + 1);
                 } else {
                     inside(loop->body, loops + 1);
                 }
+                counting_.erase(loop->variable);
             } else if (const auto* repeated = std::get_if<While>(&statement.what)) {
                 at(statement.where, [&] { check_head(*repeated); });
                 inside(repeated->body, loops + 1);
@@ -86,6 +112,8 @@ class Checker {
         const Symbol& variable = program_[loop.variable];
         core::expects(variable.type.kind == Kind::iteration, variable.name,
                       " must be an iteration i64 to count a loop");
+        core::expects(counting_.count(loop.variable) == 0, variable.name,
+                      " counts an outer loop, too");
         const Symbol& count = program_[loop.count];
         core::expects(count.type.kind == Kind::constant, "a loop runs a constant number of times; ",
                       count.name, " is of type ", text_of(count.type));
@@ -125,7 +153,12 @@ class Checker {
         } else if (const auto* result = std::get_if<Return>(&statement.what)) {
             core::expects(&statement == &program_.statements.back(),
                           "return must be the last statement of a program");
-            for (const SymbolId id : result->values) expects_value(id);
+            for (const SymbolId id : result->values) {
+                expects_value(id);
+                core::expects(program_[id].source != Source::known &&
+                                  program_[id].type.kind != Kind::iteration,
+                              program_[id].name, " cannot be returned; copy it to a scalar");
+            }
         }
     }
     void check_call(const Call& call) {
@@ -161,6 +194,7 @@ class Checker {
     const Program& program_;
     const Registry& registry_;
     std::set<SymbolId> set_;
+    std::set<SymbolId> counting_;  // of loops around
     PlannedCalls calls_;
 };
 

@@ -46,17 +46,19 @@ class Analysis {
     SymbolSet before(const While& loop, const SymbolSet& after) {
         return repeated(loop.body, after, {loop.condition});
     }
-    /// Until nothing more is live at the head: what the next time, or what follows, reads.
+    /// Until nothing more is live at the head: what the next time, or what follows, reads. Begins
+    /// with what an outer loop's last time found, since nested loops would take 2^depth times.
     SymbolSet repeated(const Block& body, const SymbolSet& after, const SymbolSet& read_at_head) {
         const SymbolSet outer = exit_;
         exit_ = after;
-        SymbolSet head = joined(after, read_at_head);
+        SymbolSet head = joined(joined(after, read_at_head), heads_[&body]);
         while (true) {
             SymbolSet next = joined(head, before(body, head));
             if (next == head) break;
             head = std::move(next);
         }
         exit_ = outer;
+        heads_[&body] = head;
         return head;
     }
     SymbolSet before(const If& branch, const SymbolSet& after) {
@@ -76,6 +78,7 @@ class Analysis {
 
     const Program& program_;
     SymbolSet exit_;
+    std::map<const Block*, SymbolSet> heads_;
     std::map<const Call*, Live> live_;
 };
 

@@ -41,6 +41,19 @@ std::string_view cpp_type(Dtype dtype) {
     return "";
 }
 
+/// In bodies.cuh.
+std::string_view name_of(Combination combination) {
+    switch (combination) {
+        case Combination::add:
+            return "SumOf";
+        case Combination::greatest:
+            return "GreatestOf";
+        case Combination::least:
+            return "LeastOf";
+    }
+    return "";
+}
+
 /// Writes the struct of one kernel.
 class KernelWriter {
   public:
@@ -126,7 +139,7 @@ class KernelWriter {
             operands.push_back(core::text("work", workspaces_++));
         }
         const Code code = planned.operation->code({program_, call}, operands, results);
-        if (!code.definitions.empty()) definitions_.insert(code.definitions);
+        if (!code.definitions.empty()) preamble_.definitions.insert(code.definitions);
         calls_ += core::text("        ", code.expression, ";\n        group.sync();\n");
     }
 
@@ -200,7 +213,7 @@ class KernelWriter {
         if (!code.definitions.empty()) preamble_.definitions.insert(code.definitions);
         preamble_.headers.insert(code.headers.begin(), code.headers.end());
         if (sums) {
-            add_sum(call.results[0], code.expression);
+            add_sum(call.results[0], planned.match.combination, code.expression);
         } else if (scalars) {
             for (std::size_t i = 0; i < results.size(); ++i)
                 add_member(call.results[i], results[i]);
@@ -219,10 +232,10 @@ class KernelWriter {
         }
     }
 
-    void add_sum(SymbolId id, const std::string& term) {
+    void add_sum(SymbolId id, Combination combination, const std::string& term) {
         const std::string name = core::text("s", sums_);
         sum_members_ += core::text("        bodies::LaneSums<", cpp_type(type(id).dtype),
-                                   ", bodies::SumOf, lanes> ", name, ";\n");
+                                   ", bodies::", name_of(combination), ", lanes> ", name, ";\n");
         sum_visits_ +=
             core::text("            action(", sums_, ", ", name, ", other.", name, ");\n");
         calls_ += core::text("        sums.", name, ".add(at.lane, ", term, ");\n");

@@ -53,7 +53,7 @@ class CompiledKernel {
     Finish* finish_;
     kernels::Walk walk_;
     index_t work_;  ///< elements, or numbers of batches
-    std::vector<double> sums_;
+    std::vector<kernels::SumNumber> sums_;
 };
 
 HostCompiled compiled(const Plan& plan) {

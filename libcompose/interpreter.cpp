@@ -14,6 +14,7 @@ namespace aperture::compose {
 namespace {
 
 using kernels::lanes;
+using kernels::SumNumber;
 using kernels::piece_length;
 using kernels::strip_rows;
 using kernels::Walk;
@@ -48,22 +49,30 @@ void broadcast(const void* number, int bytes, void* to) {
     }
 }
 
-/// The sums of lanes, strips and all of one call; numbers of its type.
-template <class T>
-struct SumsOf {
-    using Lanes = bodies::LaneSums<T, bodies::SumOf, lanes>;
+/// 32 numbers of a sum's type.
+using LaneNumbers = std::array<SumNumber, lanes>;
 
-    static T of_piece(const void* numbers) {
-        Lanes sums;
-        std::memcpy(sums.values, numbers, sizeof(sums.values));
-        return sums.total();
+/// The sums of lanes, strips and all of one call, whose numbers are of type T.
+template <class T, class Combine>
+struct SumsOf {
+    using Lanes = bodies::LaneSums<T, Combine, lanes>;
+
+    static void clear(LaneNumbers& numbers) {
+        std::fill_n(reinterpret_cast<T*>(numbers.data()), lanes, Combine::template none<T>());
     }
-    static T of_all(const std::vector<double>& strips) {
+    static void clear_strip(SumNumber& strip) { strip.set(Combine::template none<T>()); }
+    static void add_piece(const LaneNumbers& piece, SumNumber& strip) {
+        Lanes sums;
+        std::memcpy(sums.values, piece.data(), sizeof(sums.values));
+        strip.set(Combine::of(strip.as<T>(), sums.total()));
+    }
+    static void add_strips(const std::vector<SumNumber>& strips, void* result) {
         Lanes sums;
         for (std::size_t i = 0; i < strips.size(); ++i) {
-            sums.add(static_cast<int>(i % lanes), strips[i]);
+            sums.add(static_cast<int>(i % lanes), strips[i].as<T>());
         }
-        return sums.total();
+        const T total = sums.total();
+        std::memcpy(result, &total, sizeof(total));
     }
 };
 
@@ -92,6 +101,37 @@ class ProblemScratch {
     std::vector<std::vector<unsigned char>> registers_, workspaces_;
 };
 
+struct SumFunctions {
+    void (*clear)(LaneNumbers& numbers);
+    void (*clear_strip)(SumNumber& strip);
+    void (*add_piece)(const LaneNumbers& piece, SumNumber& strip);
+    void (*add_strips)(const std::vector<SumNumber>& strips, void* result);
+};
+
+template <class T, class Combine>
+constexpr SumFunctions sum_functions() {
+    using Sums = SumsOf<T, Combine>;
+    return {Sums::clear, Sums::clear_strip, Sums::add_piece, Sums::add_strips};
+}
+template <class Combine>
+SumFunctions ordered_functions(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f32:
+            return sum_functions<float, Combine>();
+        case Dtype::f64:
+            return sum_functions<double, Combine>();
+        default:
+            return sum_functions<long long, Combine>();
+    }
+}
+SumFunctions functions_of(Combination combination, Dtype dtype) {
+    if (combination == Combination::greatest) return ordered_functions<bodies::GreatestOf>(dtype);
+    if (combination == Combination::least) return ordered_functions<bodies::LeastOf>(dtype);
+    if (dtype == Dtype::c64) return sum_functions<core::Complex<float>, bodies::SumOf>();
+    if (dtype == Dtype::c128) return sum_functions<core::Complex<double>, bodies::SumOf>();
+    return ordered_functions<bodies::SumOf>(dtype);
+}
+
 }  // namespace
 
 struct InterpretedKernel::State {
@@ -99,16 +139,18 @@ struct InterpretedKernel::State {
         : program(of_program), kernel(of_kernel), walk(walk_over(of_kernel.elements)) {
         for (const PlannedCall& planned : kernel.calls) {
             const bool sums = planned.match.level == Level::sum;
-            calls.push_back({planned.operation.get(),
-                             {program, *planned.call},
-                             sums,
-                             !sums && planned.match.results[0].is_scalar()});
+            calls.push_back(
+                {planned.operation.get(),
+                 {program, *planned.call},
+                 sums,
+                 !sums && planned.match.results[0].is_scalar(),
+                 functions_of(planned.match.combination, planned.match.results[0].dtype)});
         }
         in_register.resize(program.symbols.size());
         for (const SymbolId id : kernel.registers) in_register[std::size_t(id)] = true;
         // What is read before it is overwritten stays in its memory.
         for (const SymbolId id : kernel.loads) in_register[std::size_t(id)] = false;
-        strip_sums.resize(calls.size(), std::vector<double>(std::size_t(walk.strips())));
+        strip_sums.resize(calls.size(), std::vector<SumNumber>(std::size_t(walk.strips())));
     }
 
     struct PreparedCall {
@@ -116,11 +158,8 @@ struct InterpretedKernel::State {
         CallSite site;
         bool sums;
         bool of_scalars;
+        SumFunctions sum;
     };
-    /// 32 numbers of f32 or f64 each.
-    using LaneNumbers = std::vector<std::array<double, lanes>>;
-
-    static bool is_f32(const PreparedCall& call) { return call.site.type(0).dtype == Dtype::f32; }
     void* memory(SymbolId id) const { return symbols[std::size_t(id)]; }
 
     /// Nothing in a kernel is scalar that arrays of the same kernel determine.
@@ -148,28 +187,24 @@ struct InterpretedKernel::State {
 
     void compute_strip(index_t strip, Scratch& scratch) {
         const index_t end = std::min((strip + 1) * strip_rows, walk.rows);
-        for (auto& of_call : strip_sums) of_call[std::size_t(strip)] = 0;
-        LaneNumbers sums(calls.size());
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            calls[i].sum.clear_strip(strip_sums[i][std::size_t(strip)]);
+        }
+        std::vector<LaneNumbers> sums(calls.size());
         for (index_t row = strip * strip_rows; row < end; ++row) {
             for (index_t column = 0; column < walk.row_length(row); column += piece_length) {
-                for (auto& of_call : sums) of_call.fill(0);
+                for (std::size_t i = 0; i < calls.size(); ++i) calls[i].sum.clear(sums[i]);
                 compute_piece(row, column, scratch, sums);
                 for (std::size_t i = 0; i < calls.size(); ++i) {
-                    if (calls[i].sums) add_piece(i, strip, sums[i]);
+                    if (!calls[i].sums) continue;
+                    calls[i].sum.add_piece(sums[i], strip_sums[i][std::size_t(strip)]);
                 }
             }
         }
     }
-    void add_piece(std::size_t i, index_t strip, const std::array<double, lanes>& of_piece) {
-        double& sum = strip_sums[i][std::size_t(strip)];
-        if (is_f32(calls[i])) {
-            sum = static_cast<float>(sum) + SumsOf<float>::of_piece(of_piece.data());
-        } else {
-            sum += SumsOf<double>::of_piece(of_piece.data());
-        }
-    }
 
-    void compute_piece(index_t row, index_t column, Scratch& scratch, LaneNumbers& sums) const {
+    void compute_piece(index_t row, index_t column, Scratch& scratch,
+                       std::vector<LaneNumbers>& sums) const {
         const RowPiece piece = piece_at(walk, row, column);
         const auto place = std::size_t(row * walk.columns + column);
         const auto here = [&](SymbolId id) -> void* {
@@ -225,14 +260,7 @@ struct InterpretedKernel::State {
     void store_sums() const {
         for (std::size_t i = 0; i < calls.size(); ++i) {
             if (!calls[i].sums) continue;
-            void* const to = memory(calls[i].site.call.results[0]);
-            if (is_f32(calls[i])) {
-                const float sum = SumsOf<float>::of_all(strip_sums[i]);
-                std::memcpy(to, &sum, sizeof(sum));
-            } else {
-                const double sum = SumsOf<double>::of_all(strip_sums[i]);
-                std::memcpy(to, &sum, sizeof(sum));
-            }
+            calls[i].sum.add_strips(strip_sums[i], memory(calls[i].site.call.results[0]));
         }
     }
 
@@ -241,7 +269,7 @@ struct InterpretedKernel::State {
     Walk walk;
     std::vector<PreparedCall> calls;
     std::vector<bool> in_register;
-    std::vector<std::vector<double>> strip_sums;
+    std::vector<std::vector<SumNumber>> strip_sums;
     void* const* symbols = nullptr;
 };
 

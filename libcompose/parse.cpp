@@ -322,7 +322,11 @@ class Parser {
         call.operation = identifier();
         if (skip_mark("<")) {
             list([&] {
+                const Location where = token_.where;
                 const std::string name = identifier();
+                if (call.attributes.count(name) > 0) {
+                    fail_at(where, core::text("there are two attributes ", name));
+                }
                 expect_mark("=");
                 if (token_.kind == Token::Kind::word) {
                     call.attributes[name] = std::string(take().text);

@@ -154,6 +154,8 @@ SymbolId Program::find(std::string_view of_name) const {
 SymbolId Program::add(Symbol symbol) {
     core::expects(is_identifier(symbol.name), "'", symbol.name, "' cannot be a name");
     core::expects(find(symbol.name) < 0, "there are two symbols ", symbol.name);
+    core::expects(symbols.size() < most_symbols, "a program with more than ", most_symbols,
+                  " symbols");
     symbols.push_back(std::move(symbol));
     return static_cast<SymbolId>(symbols.size() - 1);
 }

@@ -30,7 +30,7 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
         most_sums = std::max(most_sums, sums_of(*kernel, Target::device));
     }
     gpu.stream();  // Arrays are on the GPU that the thread used last.
-    sums_ = core::Array<double, 1, core::Device>({most_sums});
+    sums_ = core::Array<kernels::SumNumber, 1, core::Device>({most_sums});
     if (names.empty()) return;
     const core::KernelSource source{
         "compose", included_texts(plan), kernel_text(plan, Target::device), {"--fmad=false"}};
@@ -59,7 +59,7 @@ void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* 
     const auto number = static_cast<std::size_t>(kernel.number);
     const LaunchShape shape = launch_of(kernel);
     kernels::KernelArguments arguments{row, walk_over(kernel.elements),
-                                       const_cast<double*>(sums_.data())};
+                                       const_cast<kernels::SumNumber*>(sums_.data())};
     void* pointers[] = {&arguments};
     cudaLaunchConfig_t config{};
     config.gridDim = {shape.grid_x, shape.grid_y, 1};

@@ -27,7 +27,7 @@ class GpuKernels {
     void allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const;
 
     std::vector<const void*> elements_, finish_;  // by kernels' numbers; null where there is none
-    core::Array<double, 1, core::Device> sums_;
+    core::Array<kernels::SumNumber, 1, core::Device> sums_;
 };
 
 }  // namespace aperture::compose

@@ -38,13 +38,26 @@ struct Walk {
     APERTURE_HD index_t strips() const { return (rows + strip_rows - 1) / strip_rows; }
 };
 
+/// Memory of a number of any type.
+struct alignas(16) SumNumber {
+    unsigned char bytes[16];
+
+    template <class T>
+    APERTURE_HD T as() const {
+        return *reinterpret_cast<const T*>(bytes);
+    }
+    template <class T>
+    APERTURE_HD void set(T value) {
+        *reinterpret_cast<T*>(bytes) = value;
+    }
+};
+
 /// What kernels are called with.
 struct KernelArguments {
     void* const* symbols;  ///< memory of each of the program's symbols
     Walk walk;
-    /// Of kernels that sum: numbers of 8 bytes, [sum][piece] then [sum][strip]; on a CPU
-    /// [sum][strip].
-    double* sums;
+    /// Of kernels that sum: [sum][piece] then [sum][strip]; on a CPU [sum][strip].
+    SumNumber* sums;
 };
 
 }  // namespace aperture::compose::kernels

@@ -72,6 +72,12 @@ struct Place {
     }
 };
 
+template <class T, class Combine, int count>
+APERTURE_HD void add_number(bodies::LaneSums<T, Combine, count>& sum, int lane,
+                            const SumNumber& number) {
+    sum.add(lane, number.as<T>());
+}
+
 #if defined(APERTURE_COMPOSE_CPU)
 
 /// Columns of a row, at most a piece if the kernel sums. No element reads what another one stores.
@@ -140,7 +146,7 @@ inline void compute_strips(const KernelArguments& arguments, index_t first, inde
             }
         }
         of_strip.each(of_strip, [&](int i, const auto& sum, auto&) {
-            arguments.sums[i * walk.strips() + strip] = static_cast<double>(sum.total());
+            arguments.sums[i * walk.strips() + strip].set(sum.total());
         });
     }
 }
@@ -153,7 +159,7 @@ inline void finish(const KernelArguments& arguments) {
     const index_t strips = arguments.walk.strips();
     sums.each(sums, [&](int i, auto& sum, auto&) {
         for (index_t strip = 0; strip < strips; ++strip) {
-            sum.add(static_cast<int>(strip % lanes), arguments.sums[i * strips + strip]);
+            add_number(sum, static_cast<int>(strip % lanes), arguments.sums[i * strips + strip]);
         }
     });
     kernel.store_scalars(arguments.symbols);
@@ -162,13 +168,22 @@ inline void finish(const KernelArguments& arguments) {
 
 #else
 
+template <class T>
+__device__ __forceinline__ T of_lane_below(T value, int distance) {
+    return __shfl_down_sync(core::full_warp, value, distance);
+}
+template <class T>
+__device__ __forceinline__ core::Complex<T> of_lane_below(core::Complex<T> value, int distance) {
+    return {of_lane_below(value.re, distance), of_lane_below(value.im, distance)};
+}
+
 /// Of all lanes, in lane 0.
 template <class T, class Combine>
 __device__ __forceinline__ T total_of_warp(const bodies::LaneSums<T, Combine, 1>& sum) {
     T total = sum.values[0];
     APERTURE_UNROLL
     for (int half = lanes / 2; half > 0; half /= 2) {
-        total = Combine::of(total, __shfl_down_sync(core::full_warp, total, half));
+        total = Combine::of(total, of_lane_below(total, half));
     }
     return total;
 }
@@ -198,8 +213,7 @@ __device__ __forceinline__ void compute_elements(const KernelArguments& argument
             sums.each(sums, [&](int i, auto& sum, auto&) {
                 const auto total = total_of_warp(sum);
                 const index_t piece = row * walk.pieces_of_row() + first / piece_length;
-                if (lane == 0)
-                    arguments.sums[i * walk.pieces() + piece] = static_cast<double>(total);
+                if (lane == 0) arguments.sums[i * walk.pieces() + piece].set(total);
             });
         }
     }
@@ -215,17 +229,17 @@ __device__ __forceinline__ void finish(const KernelArguments& arguments) {
     const Walk walk = arguments.walk;
     const index_t pieces_of_strip = walk.pieces_of_row() * strip_rows;
     typename K::template Sums<1> none;
-    double* const of_strips = arguments.sums + K::sums * walk.pieces();
+    SumNumber* const of_strips = arguments.sums + K::sums * walk.pieces();
     none.each(none, [&](int i, auto& zero, auto&) {
-        const double* const of_pieces = arguments.sums + i * walk.pieces();
+        const SumNumber* const of_pieces = arguments.sums + i * walk.pieces();
         for (index_t strip = core::thread_rank(); strip < walk.strips();
              strip += core::block_threads()) {
             auto sum = zero;
             const index_t begin = strip * pieces_of_strip;
             const index_t end =
                 begin + pieces_of_strip < walk.pieces() ? begin + pieces_of_strip : walk.pieces();
-            for (index_t piece = begin; piece < end; ++piece) sum.add(0, of_pieces[piece]);
-            of_strips[i * walk.strips() + strip] = static_cast<double>(sum.total());
+            for (index_t piece = begin; piece < end; ++piece) add_number(sum, 0, of_pieces[piece]);
+            of_strips[i * walk.strips() + strip].set(sum.total());
         }
     });
     __syncthreads();
@@ -233,7 +247,7 @@ __device__ __forceinline__ void finish(const KernelArguments& arguments) {
     typename K::template Sums<1> sums;
     sums.each(sums, [&](int i, auto& sum, auto&) {
         for (index_t strip = core::lane_rank(); strip < walk.strips(); strip += lanes) {
-            sum.add(0, of_strips[i * walk.strips() + strip]);
+            add_number(sum, 0, of_strips[i * walk.strips() + strip]);
         }
         sum.values[0] = total_of_warp(sum);
     });

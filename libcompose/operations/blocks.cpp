@@ -83,7 +83,7 @@ Match match_of(const CallSite& site, std::vector<Type> results, double products,
                const Type& workspace = {}) {
     return {Level::block, std::move(results),
             std::vector<Access>(site.operands(), Access{Access::Kind::problem}),
-            products * flops_of_product(site.type(0)), workspace};
+            products * flops_of_product(site.type(0)), Combination::add, workspace};
 }
 
 Match match_multiply(const CallSite& site) {

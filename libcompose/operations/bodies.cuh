@@ -49,9 +49,33 @@ APERTURE_BODY(And, (T a, T b), a&& b)
 APERTURE_BODY(Or, (T a, T b), a || b)
 APERTURE_BODY(Not, (T a), !a)
 APERTURE_BODY(Root, (T a), sqrt(a))
-APERTURE_BODY(Magnitude, (T a), fabs(a))
+APERTURE_BODY(ToCount, (T a), static_cast<long long>(a))
 APERTURE_BODY(MultiplyAdd, (T a, T b, T c), fma(a, b, c))
 #undef APERTURE_BODY
+
+/// |a|; the square of a complex number must not overflow.
+struct Magnitude {
+    template <class T>
+    APERTURE_HD static core::RealOf<T> of(T a) {
+        if constexpr (core::is_complex<T>) {
+            return sqrt(core::norm(a));
+        } else {
+            return fabs(a);
+        }
+    }
+};
+
+/// A term of an inner product: of complex numbers, conj(a) b.
+struct InnerProduct {
+    template <class T>
+    APERTURE_HD static T of(T a, T b) {
+        if constexpr (core::is_complex<T>) {
+            return core::conj(a) * b;
+        } else {
+            return a * b;
+        }
+    }
+};
 
 struct Select {
     template <class T>
@@ -94,11 +118,51 @@ APERTURE_HD T checkered(const Place& at, T entry) {
     return (at.row + at.column) % 2 == remainder ? entry : T(0);
 }
 
-/// How sums combine their terms.
+/// No number is higher, or lower.
+template <class T>
+APERTURE_HD T highest() {
+    double infinity = 0x1p1023;
+    infinity *= 2;
+    return static_cast<T>(infinity);
+}
+template <>
+APERTURE_HD long long highest<long long>() {
+    return 0x7fffffffffffffff;
+}
+template <class T>
+APERTURE_HD T lowest() {
+    return -highest<T>();
+}
+template <>
+APERTURE_HD long long lowest<long long>() {
+    return -0x7fffffffffffffff - 1;
+}
+
+/// How sums combine their terms, and what they are without any. A NaN stays.
 struct SumOf : Add {
     template <class T>
     APERTURE_HD static T none() {
         return T(0);
+    }
+};
+struct GreatestOf {
+    template <class T>
+    APERTURE_HD static T of(T a, T b) {
+        return a < b || b != b ? b : a;
+    }
+    template <class T>
+    APERTURE_HD static T none() {
+        return lowest<T>();
+    }
+};
+struct LeastOf {
+    template <class T>
+    APERTURE_HD static T of(T a, T b) {
+        return b < a || b != b ? b : a;
+    }
+    template <class T>
+    APERTURE_HD static T none() {
+        return highest<T>();
     }
 };
 

@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
+
 #include "aperture/compose/operation.hpp"
 
 namespace aperture::compose {
+
+/// Throws InvalidArgument if a call has attributes that are not `known`.
+void expects_attributes(const CallSite& site, std::initializer_list<std::string_view> known = {});
 
 /// A number in C++, without rounding.
 std::string literal(Dtype dtype, double number);

@@ -24,6 +24,7 @@ void expects_image(const CallSite& site, std::size_t i) {
 class StencilProduct : public Operation {
   public:
     Match match(const CallSite& site) const override {
+        expects_attributes(site);
         expects(site.operands() == 2 && site.type(0).kind == Kind::stencil,
                 "stencil_product has a stencil and an array as operands");
         expects_image(site, 1);
@@ -31,8 +32,15 @@ class StencilProduct : public Operation {
                 text_of(site.type(0)), " and ", text_of(site.type(1)),
                 ": their numbers have different types");
         const Stencil& stencil = site.operand(0).stencil;
+        expects(!stencil.offsets.empty() && stencil.offsets.size() == stencil.weights.size(),
+                site.operand(0).name, " has ", stencil.offsets.size(), " offsets and ",
+                stencil.weights.size(), " weights");
         Access halo{Access::Kind::halo};
         for (const Offset& offset : stencil.offsets) {
+            constexpr int most = 1 << 30;
+            expects(
+                std::abs(index_t{offset.row}) <= most && std::abs(index_t{offset.column}) <= most,
+                site.operand(0).name, " has an offset of ", offset.row, ", ", offset.column);
             halo.above = std::max(halo.above, -offset.row);
             halo.below = std::max(halo.below, offset.row);
             halo.left = std::max(halo.left, -offset.column);
@@ -110,6 +118,7 @@ class Checkered : public Operation {
     explicit Checkered(int remainder) : remainder_(remainder) {}
 
     Match match(const CallSite& site) const override {
+        expects_attributes(site);
         expects(site.operands() == 1, site.call.operation, " has one operand");
         expects_image(site, 0);
         return {Level::element, {site.type(0)}, {{}}, 0};

@@ -102,6 +102,11 @@ class Pointwise : public Operation {
           flops_(flops) {}
 
     Match match(const CallSite& site) const override {
+        expects_attributes(site);
+        return match_operands(site);
+    }
+    /// The same, whatever the attributes.
+    Match match_operands(const CallSite& site) const {
         expects(site.operands() == operands_, site.call.operation, " has ", operands_,
                 operands_ == 1 ? " operand, not " : " operands, not ", site.operands());
         Type of = site.type(first_);
@@ -251,7 +256,7 @@ class Conversion : public Operation {
                     (site.type(0).dtype != Dtype::f32 && site.type(0).dtype != Dtype::f64),
                 "convert of ", name_of(site.type(0).dtype),
                 " to i64: numbers out of range would have no value");
-        return by_result(*dtype).match(site);
+        return by_result(*dtype).match_operands(site);
     }
     void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,
                  std::span<void* const> results) const override {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/compose/program_memory.hpp"
 #include "tests/compose/random_program.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/usable_gpu.hpp"
@@ -17,24 +18,24 @@ namespace {
 
 #if APERTURE_CUDA
 /// Runs on copies on the device, but for scalars that are inputs.
-void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, ProgramMemory& memory) {
+void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, const ProgramMemory& memory) {
     using Bytes = core::Array<std::byte, 1, core::Device>;
     std::deque<Bytes> arrays;
     std::vector<std::pair<const Bytes*, std::byte*>> back;
     const auto on_device = [&](const Argument& host) {
         const index_t bytes = host.type.bytes();
-        Bytes& array = arrays.emplace_back(core::Extents<1>{bytes});
+        const Bytes& array = arrays.emplace_back(core::Extents<1>{bytes});
         auto* const data = static_cast<std::byte*>(host.data);
         if (bytes > 0) {
             core::copy(gpu, core::View<const std::byte, 1, core::Host>(data, {bytes}),
-                       array.view());
+                       arrays.back().view());
         }
         back.emplace_back(&array, data);
-        return Argument{array.data(), host.type};
+        return Argument{arrays.back().data(), host.type};
     };
-    const Program& program = *executable.plan().program;
     Arguments there;
     for (const auto& [name, host] : memory.arguments()) {
+        const Program& program = *executable.plan().program;
         const bool input = program[program.find(name)].source == Source::input;
         there[name] = input && host.type.is_scalar() ? host : on_device(host);
     }
@@ -50,8 +51,7 @@ void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, ProgramMemory& me
 #endif
 
 const std::map<std::string, std::string>& programs() {
-    static const std::map<std::string, std::string> all{
-        {"Jacobi", R"(program jacobi {
+    static const std::map<std::string, std::string> all{{"Jacobi", R"(program jacobi {
             input b: array f32[19, 300]; inout x: array f32[19, 300]; number D: f32 = 0.7;
             stencil R: f32 replicate {(0, -1): 0.1, (-1, 0): 0.3, (1, 0): 0.3, (0, 2): 0.1};
             constant n = 5; local i: iteration i64; local f: array f32[19, 300];
@@ -62,7 +62,7 @@ const std::map<std::string, std::string>& programs() {
             }
             return x, r;
         })"},
-        {"ConjugateGradients", R"(program cg {
+                                                        {"ConjugateGradients", R"(program cg {
             input b: array f32[33, 270]; inout x: array f32[33, 270];
             stencil A: f32 zero {(0, 0): 4.1, (-1, 0): -1, (1, 0): -1, (0, -1): -1, (0, 1): -1};
             number eps: f32 = 1e-3; constant n = 50; local i: iteration i64;
@@ -81,7 +81,7 @@ const std::map<std::string, std::string>& programs() {
             }
             return x, rs, last;
         })"},
-        {"BranchesAndWhile", R"(program p {
+                                                        {"BranchesAndWhile", R"(program p {
             input v: array f64[9001]; inout w: array f64[9001]; inout s: scalar f64;
             number half: f64 = 0.5; number small: f64 = 0.01; constant n = 4;
             local i: iteration i64; local k: iteration i64; local m: array bool[9001];
@@ -104,7 +104,17 @@ const std::map<std::string, std::string>& programs() {
             s = sum(w); odd = copy(k);
             return q, w, odd;
         })"},
-        {"Empty", R"(program p {
+                                                        {"Reductions", R"(program p {
+            input x: array f32[9, 600]; input y: array f64[9, 600]; input a: array c64[9, 600];
+            input b: array c64[9, 600]; input z: array c128[9, 600]; input i: array i64[9, 600];
+            input m: array bool[9, 600]; local q: scalar f32; local r: scalar f64;
+            local s: scalar f32; local t: scalar c64; local u: scalar c128; local v: scalar i64;
+            local w: scalar i64; local k: scalar i64;
+            q = largest(x); r = smallest(y); s = largest_magnitude(a); t = dot(a, b); u = sum(z);
+            v = sum(i); w = smallest(i); k = count(m);
+            return q, r, s, t, u, v, w, k;
+        })"},
+                                                        {"Empty", R"(program p {
             input v: array f32[0, 7]; local s: scalar f32; local w: array f32[0, 7];
             w = add(v, v); s = sum(w); return s, w;
         })"},
@@ -114,11 +124,9 @@ const std::map<std::string, std::string>& programs() {
 
 class ComposeBackEnds : public testing::TestWithParam<std::string> {
   protected:
-    static constexpr unsigned seed = 7;
-
     static std::vector<std::vector<std::byte>> on_cpu(Fusion fusion, Tier tier) {
         const Program program = parse(programs().at(GetParam()));
-        ProgramMemory memory(program, seed);
+        ProgramMemory memory(program, 7);
         core::Cpu cpu(2);
         Executable<core::Cpu>(cpu, plan(program, Registry(), fusion), tier)
             .run(cpu, memory.arguments(), memory.results());
@@ -132,14 +140,14 @@ TEST_P(ComposeBackEnds, HaveTheSameBits) {
     EXPECT_EQ(on_cpu(Fusion::thesis, Tier::automatic), expected);
     for (const core::LaneOrder order : {core::LaneOrder::forward, core::LaneOrder::random}) {
         const Program program = parse(programs().at(GetParam()));
-        ProgramMemory memory(program, seed);
+        ProgramMemory memory(program, 7);
         core::Simt simt(order, 5);
         SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
         if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
         executable.run(simt, memory.arguments(), memory.results());
         EXPECT_EQ(memory.bits(), expected);
         // A second run begins anew.
-        ProgramMemory again(program, seed);
+        ProgramMemory again(program, 7);
         executable.run(simt, again.arguments(), again.results());
         EXPECT_EQ(again.bits(), expected);
     }
@@ -154,7 +162,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
         Executable<core::Gpu> executable(gpu, plan(program, Registry(), fusion));
         // A second run begins anew, on other memory.
         for (int run = 0; run < 2; ++run) {
-            ProgramMemory memory(program, seed);
+            ProgramMemory memory(program, 7);
             run_on(gpu, executable, memory);
             EXPECT_EQ(memory.bits(), on_cpu(Fusion::none, Tier::interpreted));
         }
@@ -163,7 +171,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
-                                         "Empty", "Random"),
+                                         "Reductions", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace

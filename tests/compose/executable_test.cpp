@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "tests/compose/program_memory.hpp"
 #include "tests/compose/random_program.hpp"
 
 namespace aperture::compose {
@@ -169,6 +170,61 @@ INSTANTIATE_TEST_SUITE_P(Extents, ComposeSums,
                                          std::vector<index_t>{0, 5},
                                          std::vector<index_t>{5, 33, 31}));
 
+TEST(ComposeExecutable, FindsExtremesAndCounts) {
+    constexpr index_t count = 5000;
+    auto x = random_numbers<double>(count, 7);
+    const auto found = [&](const std::string& operation) {
+        return run<double>("program p { input x: array f64[5000]; local q: scalar f64; q = " +
+                               operation + "(x); return q; }",
+                           {{"x", argument(x.data(), {count})}}, scalar(Dtype::f64))[0];
+    };
+    x[4321] = -3;
+    x[17] = 2;
+    EXPECT_EQ(found("largest"), 2);
+    EXPECT_EQ(found("smallest"), -3);
+    EXPECT_EQ(found("largest_magnitude"), 3);
+    x[99] = std::nan("");
+    for (const char* operation : {"largest", "smallest", "largest_magnitude", "sum"}) {
+        EXPECT_TRUE(std::isnan(found(operation))) << operation;
+    }
+
+    const std::vector<std::int64_t> i{5, std::numeric_limits<std::int64_t>::min(), 7};
+    const std::unique_ptr<bool[]> b(new bool[3]{true, false, true});
+    const std::vector<std::complex<float>> c{{3, 4}, {1, -1}, {0, 2}}, d{{1, 1}, {2, 0}, {0, 1}};
+    const Arguments arguments{{"i", argument(i.data(), {3})},
+                              {"b", argument(b.get(), {3})},
+                              {"c", argument(c.data(), {3})},
+                              {"d", argument(d.data(), {3})}};
+    const std::string inputs =
+        "program p { input i: array i64[3]; input b: array bool[3]; input c: array c64[3]; input "
+        "d: array c64[3];";
+    EXPECT_EQ(run<std::int64_t>(inputs + "local q: scalar i64; q = smallest(i); return q; }",
+                                arguments, scalar(Dtype::i64))[0],
+              i[1]);
+    EXPECT_EQ(run<std::int64_t>(inputs + "local q: scalar i64; q = count(b); return q; }",
+                                arguments, scalar(Dtype::i64))[0],
+              2);
+    EXPECT_EQ(run<float>(inputs + "local q: scalar f32; q = largest_magnitude(c); return q; }",
+                         arguments, scalar(Dtype::f32))[0],
+              5);
+    std::complex<float> expected = 0;
+    for (std::size_t k = 0; k < 3; ++k) expected += std::conj(c[k]) * d[k];
+    EXPECT_EQ(run<std::complex<float>>(inputs + "local q: scalar c64; q = dot(c, d); return q; }",
+                                       arguments, scalar(Dtype::c64))[0],
+              expected);
+}
+
+TEST(ComposeExecutable, SumsOfNothing) {
+    const auto of_none = [](const std::string& operation) {
+        return run<float>("program p { input x: array f32[0]; local q: scalar f32; q = " +
+                              operation + "(x); return q; }",
+                          {{"x", argument<float>(nullptr, {0})}}, scalar(Dtype::f32))[0];
+    };
+    EXPECT_EQ(of_none("sum"), 0);
+    EXPECT_EQ(of_none("largest"), -std::numeric_limits<float>::infinity());
+    EXPECT_EQ(of_none("smallest"), std::numeric_limits<float>::infinity());
+}
+
 TEST(ComposeExecutable, LoopsCountAndBreak) {
     // Newton's iteration for a root of 2, until steps are small.
     const std::string text = R"(program root {
@@ -291,6 +347,74 @@ TEST(ComposeExecutable, ConvertsNumbers) {
                          "return x; }",
                          {}, scalar(Dtype::f32)),
               Floats{3});
+}
+
+TEST(ComposeExecutable, RefusesArgumentsThatShareWrittenMemory) {
+    const Program program = parse(
+        "program p { input a: array f32[8]; input b: array f32[8]; inout c: array f32[8];"
+        "c = add(a, b); return a, c; }");
+    core::Cpu cpu(1);
+    Executable<core::Cpu> executable(cpu, plan(program, Registry(), Fusion::thesis),
+                                     Tier::interpreted);
+    std::vector<float> memory(64);
+    const auto at = [&](index_t first) { return argument(memory.data() + first, {8}); };
+    struct Case {
+        index_t a, b, c, first, second;
+        const char* message;  // null where they may share
+    };
+    for (const Case& one :
+         {Case{0, 8, 16, 24, 32, nullptr}, Case{0, 0, 16, 24, 32, nullptr},
+          Case{0, 4, 16, 24, 32, nullptr}, Case{0, 8, 0, 24, 32, "a and c share memory"},
+          Case{0, 8, 15, 24, 32, "b and c share memory"},
+          Case{0, 8, 16, 23, 32, "c and the result a share memory"},
+          Case{0, 8, 16, 0, 32, "a and the result a share memory"},
+          Case{0, 8, 24, 32, 24, nullptr},
+          Case{0, 8, 16, 32, 33, "the result a and the result c share memory"}}) {
+        const std::vector<Argument> results{at(one.first), at(one.second)};
+        try {
+            executable.run(cpu, {{"a", at(one.a)}, {"b", at(one.b)}, {"c", at(one.c)}}, results);
+            EXPECT_EQ(one.message, nullptr);
+        } catch (const core::InvalidArgument& error) {
+            ASSERT_NE(one.message, nullptr) << error.what();
+            EXPECT_THAT(error.what(), testing::HasSubstr(one.message));
+        }
+    }
+}
+
+TEST(ComposeExecutable, NamesMayBeWordsOfCpp) {
+    const std::string text =
+        "program int { input new: array f32[3]; input at: scalar f32; local v0_new_0: array f32[3];"
+        "local a__b: array f32[3]; local __: array f32[3]; local NULL: scalar f32;"
+        "v0_new_0 = add(new, at); a__b = negate(v0_new_0); __ = add(a__b, new); NULL = sum(__);"
+        "a__b = multiply(NULL, __); return a__b; }";
+    core::Cpu cpu(1);
+    const std::vector<float> x{1, 2, 4};
+    const float two = 2;
+    std::vector<float> values(3);
+    const std::vector<Argument> results{argument(values.data(), {3})};
+    Executable<core::Cpu>(cpu, plan(parse(text), Registry(), Fusion::thesis))
+        .run(cpu, {{"new", argument(x.data(), {3})}, {"at", argument(&two, {})}}, results);
+    EXPECT_EQ(values, (std::vector<float>{12, 12, 12}));
+}
+
+TEST(ComposeExecutable, ArraysMayBeEmpty) {
+    for (const char* extents : {"[0, 5]", "[5, 0]", "[0, 0]"}) {
+        const std::string image = std::string("array f32") + extents;
+        const Program program =
+            parse("program p { input x: " + image +
+                  "; stencil S: f32 replicate {(3, -3): 1, (-3, 3): 1};"
+                  "local y: " +
+                  image +
+                  "; local q: scalar f32;"
+                  "y = stencil_product(S, x); y = red(y); q = sum(y); return y, q; }");
+        for (const Tier tier : {Tier::interpreted, Tier::automatic}) {
+            core::Cpu cpu(1);
+            ProgramMemory memory(program, 1);
+            Executable<core::Cpu>(cpu, plan(program, Registry(), Fusion::thesis), tier)
+                .run(cpu, memory.arguments(), memory.results());
+            EXPECT_EQ(*static_cast<const float*>(memory.results()[1].data), 0);
+        }
+    }
 }
 
 /// All bits of arguments and results after a run.

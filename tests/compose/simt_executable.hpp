@@ -34,7 +34,7 @@ class SimtExecutable {
         validate(*plan_.program, arguments, results);
         memory_.bind(arguments, results);
         const auto run = [&](const Kernel& kernel) {
-            std::vector<double> sums(std::size_t(sums_of(kernel, Target::device)));
+            std::vector<kernels::SumNumber> sums(std::size_t(sums_of(kernel, Target::device)));
             const kernels::KernelArguments values{memory_.symbols(), walk_over(kernel.elements),
                                                   sums.data()};
             const LaunchShape shape = launch_of(kernel);

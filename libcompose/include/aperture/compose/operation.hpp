@@ -33,10 +33,13 @@ struct Access {
 /// On what an operation works at a time.
 enum class Level {
     element,  ///< an entry of the results; these have one type's extents, or are scalars
-    sum,      ///< all entries of the operands, which become a scalar
+    sum,      ///< all entries of the operands, which are combined to a scalar
     block,    ///< a problem of each operand, all batches of the same number, or scalars
     device,   ///< all arrays, by a function of a library
 };
+
+/// How an operation at the level of sums combines its terms. A NaN among them is the result.
+enum class Combination { add, greatest, least };
 
 /// An operation for given operands.
 struct Match {
@@ -45,6 +48,7 @@ struct Match {
     std::vector<Access> accesses{};  ///< of each operand
     /// For each entry of the results, or of the operands that are summed, or each problem.
     double flops = 0;
+    Combination combination = Combination::add;
     /// A batch whose problems an operation at block level overwrites on its way, or a scalar.
     Type workspace{};
 };
@@ -109,8 +113,8 @@ class Operation {
     /// Throws InvalidArgument, which says what they should be, for other operands.
     virtual Match match(const CallSite& site) const = 0;
 
-    /// Computes a piece of a row, for operations on elements. Of a sum, adds to 32 numbers at
-    /// results[0], the sums of the columns c of each c mod 32. Must not throw.
+    /// Computes a piece of a row, for operations on elements. Of a sum, combines terms with the 32
+    /// numbers at results[0]: of entry i with number i mod 32. Must not throw.
     virtual void compute(const CallSite& site, const RowPiece& piece,
                          std::span<const RowOperand> operands,
                          std::span<void* const> results) const;

@@ -85,6 +85,8 @@ struct Statement {
     Location where{};
 };
 
+inline constexpr std::size_t most_symbols = 4096;
+
 class Program {
   public:
     std::string name;
@@ -94,7 +96,7 @@ class Program {
     const Symbol& operator[](SymbolId id) const { return symbols[static_cast<std::size_t>(id)]; }
     /// Returns -1 where there is no such symbol.
     SymbolId find(std::string_view of_name) const;
-    /// Throws InvalidArgument if the name is taken or no identifier.
+    /// Throws InvalidArgument if the name is taken or no identifier, or there are most_symbols.
     SymbolId add(Symbol symbol);
 };
 
