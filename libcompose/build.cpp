@@ -27,10 +27,14 @@ auto at(SourceLine line, const Action& action) {
 
 Location location(SourceLine line) { return {line.line, 0}; }
 
-/// The bits of a number in its type: numbers of the same bits are one symbol.
+/// The bits of a number in its type.
 std::uint64_t bits_of(double number, Dtype dtype) {
     return dtype == Dtype::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(number))
                                : std::bit_cast<std::uint64_t>(number);
+}
+
+bool is_finite(double number, Dtype dtype) {
+    return std::isfinite(dtype == Dtype::f32 ? static_cast<float>(number) : number);
 }
 
 /// What a program's text can say.
@@ -112,7 +116,8 @@ SymbolId Builder::add_stencil(const std::string& name, Dtype dtype, Border borde
         symbol.where = location(line);
         symbol.stencil.border = border;
         for (const auto& [offset, weight] : weights) {
-            core::expects(std::isfinite(weight), "the stencil ", name, " has a weight of ", weight);
+            core::expects(is_finite(weight, dtype), "the stencil ", name, " has a weight of ",
+                          weight);
             symbol.stencil.offsets.push_back(offset);
             symbol.stencil.weights.push_back(weight);
         }
@@ -162,20 +167,14 @@ SymbolId Builder::known(const Operand& number, Dtype dtype) {
     } else {
         core::expects(dtype == Dtype::f32 || dtype == Dtype::f64, "the number ", value,
                       " cannot be of type ", name_of(dtype));
-        core::expects(std::isfinite(dtype == Dtype::f32 ? static_cast<float>(value) : value),
-                      "the number ", value, " is not finite as ", name_of(dtype));
+        core::expects(is_finite(value, dtype), "the number ", value, " is not finite as ", name_of(dtype));
         symbol.type = scalar(dtype);
         symbol.number = value;
     }
-    for (std::size_t i = 0; i < program_.symbols.size(); ++i) {
-        const Symbol& other = program_.symbols[i];
-        if (other.source == Source::known && other.type == symbol.type &&
-            other.value == symbol.value &&
-            bits_of(other.number, dtype) == bits_of(symbol.number, dtype)) {
-            return static_cast<SymbolId>(i);
-        }
-    }
-    return add(std::move(symbol));
+    const auto key = std::pair(dtype, dtype == Dtype::i64 ? std::bit_cast<std::uint64_t>(*integer)
+                                                          : bits_of(value, dtype));
+    const auto found = known_.find(key);
+    return found != known_.end() ? found->second : known_[key] = add(std::move(symbol));
 }
 
 std::vector<SymbolId> Builder::symbols(std::initializer_list<Operand> operands) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -255,6 +256,7 @@ class Builder {
     Program program_;  ///< Symbols without a name get one at the end.
     Registry registry_;
     std::set<SymbolId> variables_;
+    std::map<std::pair<Dtype, std::uint64_t>, SymbolId> known_;  ///< by type and bits
     std::vector<Block> blocks_{1};  ///< that are open, from the outermost
     int loops_ = 0;                 ///< that are open
     bool finished_ = false;
