@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composed array programs: the blockwise sweep of Horn and Schunck (program 13 of Anderson 2014)
 // with its calls in as few kernels as possible and with one kernel for each, compiled and
-// interpreted, beside the same sweep written by hand and libflow's; and what starting a program and
-// calling one costs. Names end in the size, width x height. Times are those of one sweep of 20.
+// interpreted, beside the same sweep written by hand and libflow's; what starting a program and
+// calling one costs; and STAP (program 9) beside libstap's pipelines. Names end in the size, width
+// x height. Times are those of one sweep of 20.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/flow/linear_system.hpp"
 #include "aperture/flow/words.hpp"
+#include "bench/compose_stap.hpp"
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -268,8 +270,7 @@ void libflow(benchmark::State& state, const std::string& name, Shape shape) {
 using DeviceImage = core::Array<float, 2, core::Device>;
 
 /// The sweeps on a GPU, as one graph.
-void composed_on_gpu(benchmark::State& state, const std::string& name, Shape shape,
-                     Fusion fusion) {
+void composed_on_gpu(benchmark::State& state, const std::string& name, Shape shape, Fusion fusion) {
     core::Gpu gpu;
     Executable<core::Gpu> program(
         gpu, plan(compose::parse(blockwise(shape)), compose::Registry(), fusion));
@@ -316,10 +317,9 @@ void libflow_on_gpu(benchmark::State& state, const std::string& name, Shape shap
     std::fill(zero.begin(), zero.end(), 0.0F);
     core::Array<float, 3, core::Device> x(zero.extent());
     const auto system = flow_system(on_device);
-    flow::SystemSolver<core::Gpu> solver(gpu, shape,
-                                         {.solver = flow::Solver::block2x2,
-                                          .iterations = sweeps,
-                                          .implementation = implementation});
+    flow::SystemSolver<core::Gpu> solver(
+        gpu, shape,
+        {.solver = flow::Solver::block2x2, .iterations = sweeps, .implementation = implementation});
     time_sweeps(state, name, shape, 36, [&](Sweep& sweep, auto& watch) {
         core::copy(gpu, std::as_const(zero).view(), x.view());
         gpu.synchronize();
@@ -464,6 +464,7 @@ void register_all() {
     add_measured("first_call/disk", [](benchmark::State& state, const std::string& name) {
         first_call(state, name, true);
     });
+    register_composed_stap();
 }
 
 }  // namespace

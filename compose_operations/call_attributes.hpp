@@ -13,8 +13,8 @@
 
 namespace aperture::compose {
 
-/// Reads the attributes of a call. Throws InvalidArgument for those that the operation does not have,
-/// and for words instead of numbers or the other way round.
+/// Reads the attributes of a call. Throws InvalidArgument for those that the operation does not
+/// have, and for words instead of numbers or the other way round.
 class CallAttributes {
   public:
     CallAttributes(const CallSite& site, std::initializer_list<std::string_view> known)

@@ -9,11 +9,8 @@
 #include "aperture/signal/resample.hpp"
 #include "compose_operations/call_attributes.hpp"
 #include "compose_operations/flow_bodies.cuh"
+#include "compose_operations/places.hpp"
 #include "libcompose/operations/element_operations.hpp"
-
-// The interpreter's places are those of kernels on a CPU.
-#define APERTURE_COMPOSE_CPU
-#include "libcompose/kernels/elements.cuh"
 
 namespace aperture::compose_operations {
 
@@ -59,16 +56,6 @@ class PixelOperation : public Operation {
         for (const std::string& word : words) all += ", " + word;
         return all;
     }
-    /// action(place, i) for each pixel of a piece of a row.
-    template <class Action>
-    static void for_each_place(const CallSite& site, const RowPiece& piece, const Action& action) {
-        const Type& type = site.type(0);
-        kernels::Walk walk;
-        walk.rows = walk.rows_of_plane = type.extent[0];
-        walk.columns = type.extent[1];
-        const kernels::Place<false> first(walk, piece.row);
-        for (int i = 0; i < piece.count; ++i) action(first.moved(piece.column + i, 0), i);
-    }
 };
 
 class Warp : public PixelOperation {
@@ -84,7 +71,7 @@ class Warp : public PixelOperation {
         const float* const u = entries(operands[1].here);
         const float* const v = entries(operands[2].here);
         auto* const to = static_cast<float*>(results[0]);
-        for_each_place(site, piece, [&](const auto& at, int i) {
+        for_each_place(site.type(0), piece, [&](const auto& at, int i) {
             to[i] = bodies::warped(at, image, u[i], v[i]);
         });
     }
@@ -108,7 +95,7 @@ class LandsInside : public PixelOperation {
         const float* const u = entries(operands[0].here);
         const float* const v = entries(operands[1].here);
         auto* const to = static_cast<bool*>(results[0]);
-        for_each_place(site, piece, [&](const auto& at, int i) {
+        for_each_place(site.type(0), piece, [&](const auto& at, int i) {
             to[i] = bodies::lands_inside(at, u[i], v[i]);
         });
     }
@@ -167,7 +154,7 @@ class WindowLeastSquares : public PixelOperation {
                              std::span<void* const> results) {
         const Window window(site);
         const auto solve = [&](auto half) {
-            for_each_place(site, piece, [&](const auto& at, int i) {
+            for_each_place(site.type(0), piece, [&](const auto& at, int i) {
                 bodies::window_least_squares<half>(
                     at, entries(operands[0].all), entries(operands[1].all),
                     entries(operands[2].all), window.guard.added, window.guard.least,

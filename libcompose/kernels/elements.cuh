@@ -25,6 +25,7 @@ template <bool interior>
 struct Place {
     static constexpr bool is_interior = interior;
 
+    index_t plane = 0;              ///< of an array of rank 3
     index_t row = 0, column = 0;    ///< in its plane; of a vector, column alone
     index_t rows = 0, columns = 0;  ///< of a plane
     index_t here = 0;               ///< of all elements
@@ -37,6 +38,7 @@ struct Place {
             rows = 1;
             columns = walk.count;
         } else {
+            plane = walk_row / walk.rows_of_plane;
             row = walk_row % walk.rows_of_plane;
             rows = walk.rows_of_plane;
             columns = walk.columns;

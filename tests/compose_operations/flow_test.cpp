@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,10 @@ struct Way {
 };
 constexpr Way fused{Fusion::thesis, Tier::compiled, 2};
 constexpr Way ways[] = {fused,
-                        {Fusion::none, Tier::compiled, 1},
                         {Fusion::thesis, Tier::interpreted, 2},
-                        {Fusion::none, Tier::interpreted, 1},
-                        {Fusion::thesis, Tier::compiled, 1, true}};
+                        {Fusion::thesis, Tier::compiled, 1, true},
+                        {Fusion::none, Tier::compiled, 1},
+                        {Fusion::none, Tier::interpreted, 1}};
 
 void run(const std::string& text, const Arguments& arguments, const std::vector<Argument>& results,
          const Way& way = fused) {
@@ -244,11 +245,12 @@ double largest_difference(const Flow& a, const Flow& b) {
     return largest;
 }
 
-/// Runs a program on images and flow in every way; all are the same bits.
+/// Runs a program on images and flow in the first of the ways: kernels for each of its calls would
+/// take long to compile.
 Flow estimated(const std::string& text, const flow::Pair& pair) {
     const Shape shape{pair.image0.extent()[0], pair.image0.extent()[1]};
     Flow first;
-    for (const Way& way : ways) {
+    for (const Way& way : std::span(ways).first(3)) {
         Flow flow = flow::constant_flow(shape, 0, 0), returned = flow::constant_flow(shape, 0, 0);
         run(text,
             {{"I0", whole(pair.image0)},

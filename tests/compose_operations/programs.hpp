@@ -4,12 +4,16 @@
 
 #include <string>
 
-/// Programs of Anderson's thesis (2014), chapter 7, with the derivatives, and the safeguards for
-/// pixels without texture or outside of the image, that libflow has.
+#include "aperture/compose/type.hpp"
+#include "aperture/core/error.hpp"
+
+/// Programs of Anderson's thesis (2014).
 namespace aperture::compose {
 
+/// Those of chapter 7, with the derivatives, and the safeguards for pixels without texture or
+/// outside of the image, that libflow has.
 struct FlowProgram {
-    long long rows, columns;
+    index_t rows, columns;
     int warps;
     int sweeps = 0;    ///< Horn-Schunck only
     double alpha = 0;  ///< Horn-Schunck only
@@ -100,6 +104,51 @@ return u, v;
                "It = negate(It);\ndu, dv = lk_least_squares<window = " + std::to_string(window) +
                ", regularisation = " + std::to_string(regularisation) +
                ">(It, Ix, Iy);\nu = add(u, du);\nv = add(v, dv);\n}\nreturn u, v;\n}\n";
+    }
+};
+
+/// Program 9 of chapter 6.
+struct StapProgram {
+    index_t channels, bins, cells;
+    int block, taps, directions;
+    std::string loading;  ///< an attribute
+
+    index_t order() const { return channels * taps; }
+    index_t problems() const { return bins * ((cells + block - 1) / block); }
+    std::string attributes() const { return core::text("block = ", block, ", taps = ", taps); }
+    static std::string of(Dtype dtype, Kind kind, const std::vector<index_t>& extents) {
+        return text_of(type_of(kind, dtype, extents));
+    }
+    std::string head() const {
+        return core::text(
+            "program stap {\ninput cube: ", of(Dtype::c64, Kind::array, {channels, bins, cells}),
+            ";\ninput steering: ", of(Dtype::c64, Kind::array, {directions, order()}),
+            ";\nlocal covariance: ", of(Dtype::c64, Kind::batch, {problems(), order(), order()}),
+            ";\nlocal weights: ", of(Dtype::c64, Kind::batch, {problems(), directions, order()}),
+            ";\nlocal result: ", of(Dtype::c64, Kind::array, {directions, bins, cells}), ";\n");
+    }
+
+    /// As the thesis has it, with snapshots in memory.
+    std::string stage_by_stage() const {
+        return head() +
+               core::text(
+                   "local snapshots: ", of(Dtype::c64, Kind::batch, {problems(), order(), block}),
+                   ";\nlocal gamma: ", of(Dtype::f32, Kind::array, {problems(), directions}),
+                   ";\nsnapshots = extract_snapshots<", attributes(),
+                   ">(cube);\ncovariance = outer_products<", loading,
+                   ">(snapshots);\nweights = solve_weights(covariance, steering);\n"
+                   "gamma = gamma_weights(weights, steering);\n"
+                   "result = inner_products<bins = ",
+                   bins, ", cells = ", cells, ">(snapshots, weights, gamma);\nreturn result;\n}\n");
+    }
+    /// From the cube.
+    std::string without_snapshots() const {
+        return head() + core::text("covariance = estimate_covariance<", attributes(), ", ", loading,
+                                   ">(cube);\nweights = solve_weights(covariance, steering);\n"
+                                   "result = apply_weights<",
+                                   attributes(),
+                                   ">(cube, steering, weights);\n"
+                                   "return result;\n}\n");
     }
 };
 

@@ -6,11 +6,12 @@
 
 namespace aperture::compose {
 
-/// Adds operations on images, arrays f32[row, column], and flows: u to the right and v down, arrays of
-/// an image's extents, in pixels. Borders are replicated.
+/// Adds operations on images, arrays f32[row, column], and flows: u to the right and v down, arrays
+/// of an image's extents, in pixels. Borders are replicated.
 ///
 /// Their calls join others in a kernel:
-///     warp(image, u, v): the image at (x + u, y + v), bilinear; see flow::warp. The same bits, where
+///     warp(image, u, v): the image at (x + u, y + v), bilinear; see flow::warp. The same bits,
+///     where
 ///         the processor has multiply-adds.
 ///     lands_inside(u, v): bool, whether (x + u, y + v) is in the image.
 ///     lk_least_squares<window, regularisation>(error, across, down): two results, the u and v that
