@@ -156,6 +156,11 @@ def at_place(like: Any, device: str, threads: int | None, work: Callable[[Place]
     return work(place.home)
 
 
+def computes_on_cpu(device: str) -> bool:
+    """Whether arrays in host memory are computed on the CPU with such an argument ``device``."""
+    return device == "cpu" or (device == "auto" and not has_gpu())
+
+
 def place_of(like: Any, device: str, threads: int | None) -> Place:
     """The place for a call with this array and these arguments ``device`` and ``threads``.
 

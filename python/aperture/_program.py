@@ -14,6 +14,7 @@ import numpy as np
 
 from aperture import _arrays
 from aperture._extension import core
+from aperture._places import Place, at_place, computes_on_cpu
 from aperture._program_functions import Stencil
 from aperture._system import threads_for
 
@@ -21,6 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _MODES = ("thesis", "none", "numpy")
+_TIERS = ("automatic", "interpreted", "compiled")
 _MOST_PLANS = 16
 
 
@@ -36,6 +38,8 @@ class Program(Generic[P, R]):
         mode: str,
         in_place: tuple[str, ...],
         while_limit: int,
+        tier: str,
+        device: str,
         threads: int | None,
     ) -> None:
         import inspect
@@ -46,6 +50,8 @@ class Program(Generic[P, R]):
             raise TypeError(f"{function.__name__}: decorated already; @program comes next to def")
         if mode not in _MODES:
             raise ValueError(f"mode {mode!r}: expected {', '.join(_MODES)}")
+        if tier not in _TIERS:
+            raise ValueError(f"tier {tier!r}: expected {', '.join(_TIERS)}")
         if isinstance(in_place, str):
             raise TypeError("in_place: a string, expected a tuple of names")
         self._signature = inspect.signature(function)
@@ -62,8 +68,9 @@ class Program(Generic[P, R]):
             raise ValueError(f"while_limit {while_limit!r}: expected a positive int")
         threads_for(threads)
         functools.update_wrapper(self, function)
-        self._function, self._mode, self._threads = function, mode, threads
-        self._in_place, self._while_limit = tuple(in_place), while_limit
+        self._function, self._mode = function, mode
+        self._device, self._threads = device, threads
+        self._in_place, self._while_limit, self._tier = tuple(in_place), while_limit, tier
         self._cells = dict(
             zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         )
@@ -75,18 +82,25 @@ class Program(Generic[P, R]):
         given = self._bound(args, kwargs)
         if self._mode == "numpy":
             return self._by_numpy(given)
-        plan, given = self._plan(given)
-        result: R = plan.run(given)
+        result: R
+        if self._is_simple(given):
+            plan = self._plan(given)
+            result = plan.returned_of(given, plan.results_of(given))
+            return result
+        first = next((one for one in given if _is_array(one)), None)
+        result = at_place(
+            first, self._device, self._threads, lambda place: self._at(place, first, given)
+        )
         return result
 
     def text(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The program's text for such arguments: its symbols with their types, its statements."""
-        return str(self._plan(self._bound(args, kwargs))[0].text)
+        return self._plan_for_reading(args, kwargs).text
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The kernels that calls with such arguments run, what each loads, stores and keeps in
         registers, and the bytes that it moves."""
-        return str(self._plan(self._bound(args, kwargs))[0].core.explanation())
+        return str(self._plan_for_reading(args, kwargs).core.explanation())
 
     def __repr__(self) -> str:
         return f"<aperture program {self._function.__qualname__}>"
@@ -100,7 +114,7 @@ class Program(Generic[P, R]):
         return tuple(bound.arguments[name] for name in self._names)
 
     def _by_numpy(self, given: tuple[Any, ...]) -> R:
-        back = _back(given)
+        back = _arrays.returner(next((one for one in given if _is_array(one)), None))
         host = [
             one if _key_of(one) is not None and type(one) is not np.ndarray
             else _arrays.host_array(name, one).copy()
@@ -108,39 +122,55 @@ class Program(Generic[P, R]):
         ]  # fmt: skip
         result: Any = self._function(*host)
         if isinstance(result, tuple):
-            result = tuple(back(one) for one in result)
-        else:
+            result = tuple(back(one) if isinstance(one, np.ndarray) else one for one in result)
+        elif isinstance(result, np.ndarray):
             result = back(result)
         found: R = result
         return found
 
-    def _plan(self, given: tuple[Any, ...]) -> tuple[_Plan, tuple[Any, ...]]:
-        """The plan for arguments of these types, and the arguments as it takes them."""
-        keys = tuple(map(_key_of, given))
-        back = None
-        if None in keys:
-            back = _back(given)
-            given = tuple(
-                self._host_array(name, one) if key is None else one
-                for name, one, key in zip(self._names, given, keys, strict=True)
-            )
-            keys = tuple(map(_key_of, given))
-        key = (*keys, threads_for(self._threads))
+    def _is_simple(self, given: tuple[Any, ...]) -> bool:
+        """Whether arrays are NumPy's, and computed on the CPU."""
+        return computes_on_cpu(self._device) and None not in map(_key_of, given)
+
+    def _at(self, place: Place, first: Any, given: tuple[Any, ...]) -> Any:
+        """The function's result, computed at the place of the first array."""
+        if place.core is not core:
+            plan = self._plan(tuple(map(_typed, self._names, given)), place)
+            return plan.returned_of(given, plan.results_on_gpu(place, given))
+        here = tuple(map(self._host_array, self._names, given))
+        plan = self._plan(here)
+        back = _arrays.returner(first)
+        results = [
+            back(one) if isinstance(one, np.ndarray) else one for one in plan.results_of(here)
+        ]
+        return plan.returned_of(given, results)
+
+    def _plan_for_reading(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
+        given = self._bound(args, kwargs)
+        return self._plan(tuple(map(_typed, self._names, given)))
+
+    def _plan(self, given: tuple[Any, ...], place: Place | None = None) -> _Plan:
+        """The plan for arguments of these types."""
+        there = core if place is None else place.core
+        where = threads_for(self._threads) if place is None else place.where
+        key = (*map(_key_of, given), there.__name__, where)
         plan = self._plans.get(key)
         if plan is None or not plan.is_current(self._outside):
-            plan = self._new_plan(given)
+            plan = self._new_plan(given, there, where)
             while len(self._plans) >= _MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)), None)
             self._plans[key] = plan
-        return plan if back is None else plan.returning(back), given
+        return plan
 
-    def _host_array(self, name: str, array: Any) -> _arrays.Array:
-        shared = isinstance(array, np.ndarray) or _arrays.framework_of(array) == "torch"
+    def _host_array(self, name: str, value: Any) -> Any:
+        if _key_of(value) is not None:
+            return value
+        shared = isinstance(value, np.ndarray) or _arrays.framework_of(value) == "torch"
         if name in self._in_place and not shared:
-            raise TypeError(f"{name}: in place, but of type {type(array).__name__}")
-        return _arrays.host_array(name, array)
+            raise TypeError(f"{name}: in place, but of type {type(value).__name__}")
+        return _arrays.host_array(name, value)
 
-    def _new_plan(self, given: tuple[Any, ...]) -> _Plan:
+    def _new_plan(self, given: tuple[Any, ...], there: Any, where: int) -> _Plan:
         from aperture._program_source import Source
         from aperture._program_translation import translate
         from aperture._program_values import DTYPES
@@ -163,12 +193,12 @@ class Program(Generic[P, R]):
         translation = translate(source, self._outside, arguments, self._in_place, self._while_limit)
         fusion = _MODES[0] if self._mode == "numpy" else self._mode
         try:
-            there = core.ComposedProgram(translation.text, fusion, threads_for(self._threads))
+            composed = there.ComposedProgram(translation.text, fusion, self._tier, where)
         except ValueError as error:
             place = re.match(r"line (\d+), column \d+: (.*)", str(error), re.DOTALL)
             line, reason = (int(place[1]), place[2]) if place else (1, str(error))
             raise source.error(translation.nodes[line - 1], reason) from None
-        return _Plan(there, translation, source, self._names, self._in_place)
+        return _Plan(composed, translation, source, self._names, self._in_place)
 
     def _outside(self, name: str) -> Any:
         """What a name that the function finds outside stands for; NameError if nothing."""
@@ -188,25 +218,20 @@ class _Plan:
 
     def __init__(
         self,
-        there: Any,
+        composed: Any,
         translation: Any,
         source: Any,
         names: tuple[str, ...],
         in_place: tuple[str, ...],
     ) -> None:
-        self.core, self.text, self._names = there, translation.text, names
+        self.core, self.text, self._names = composed, str(translation.text), names
         self._error = functools.partial(source.error, translation.endless)
         self._in_place = [names.index(name) for name in in_place]
         self._slots = [(slot.dtype, slot.index, slot.compute) for slot in translation.slots]
-        self._results, self._returns = translation.results, translation.returns
+        self._results = translation.results
+        self._returned, self._returns = translation.returned, translation.returns
         self._captured = translation.captured
-        self._back: Callable[[Any], Any] | None = None
-
-    def returning(self, back: Callable[[Any], Any]) -> _Plan:
-        """The plan, with results of another library."""
-        other = object.__new__(_Plan)
-        other.__dict__.update(self.__dict__, _back=back)
-        return other
+        self._is_prepared = False
 
     def is_current(self, outside: Callable[[str], Any]) -> bool:
         """Whether what the program found outside of the function is still the same."""
@@ -233,24 +258,68 @@ class _Plan:
             elif not value.flags.c_contiguous or not value.flags.aligned:
                 value = np.array(value, order="C")
             inputs.append(value)
-        results = [
-            given[of] if isinstance(of, int) else np.empty(of[1], of[0]) for of in self._results
-        ]
-        return inputs, results
+        return inputs, [np.empty(shape, dtype) for dtype, shape in self._results]
 
-    def run(self, given: tuple[Any, ...]) -> Any:
+    def results_of(self, given: tuple[Any, ...]) -> list[Any]:
+        """Runs the program on the CPU."""
         inputs, results = self.arrays(given)
+        self._run(0, inputs, results)
+        return [one if one.ndim else one[()] for one in results]
+
+    def results_on_gpu(self, place: Place, given: tuple[Any, ...]) -> list[Any]:
+        """Runs the program at a place on a GPU; arrays are the caller's."""
+        worker = self.core
+        stream = place.stream(worker)
+        inputs, staged = [], []
+        for dtype, index, compute in self._slots:
+            value = given[index] if compute is None else compute(given)
+            if compute is not None or not _is_array(value):
+                inputs.append(np.asarray(value, dtype))
+                continue
+            there = self._input_on_gpu(place, index, value, dtype)
+            if index in self._in_place and isinstance(value, np.ndarray):
+                there.out = value
+                staged.append(there)
+            inputs.append(place.handle(there, worker))
+        results = [place.new(shape, dtype) for dtype, shape in self._results]
+        self._run(stream, inputs, [place.handle(one, worker) for one in results])
+        for there in staged:
+            place.result(there, worker)
+        found = [place.result(one, worker) for one in results]
+        return [one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in found]
+
+    def returned_of(self, given: tuple[Any, ...], results: list[Any]) -> Any:
+        """What the function returns."""
+        if self._returns is type(None):
+            return None
+        found = [
+            given[number] if of == "argument" else results[number] for of, number in self._returned
+        ]
+        return tuple(found) if self._returns is tuple else found[0]
+
+    def _input_on_gpu(self, place: Place, index: int, array: Any, dtype: np.dtype[Any]) -> Any:
+        name = self._names[index]
+        if index in self._in_place:
+            if not isinstance(array, np.ndarray):
+                return place.output(name, array, tuple(array.shape), dtype)
+            _arrays.output(name, array, array.shape, array.dtype)
+        there = place.input(name, array, dtype, False)
+        if hasattr(there, "contiguous"):
+            return there.contiguous()
+        if hasattr(there, "flags"):
+            with place.namespace() as library:
+                return library.ascontiguousarray(there)
+        return there
+
+    def _run(self, stream: int, inputs: list[Any], results: list[Any]) -> None:
+        if not self._is_prepared:
+            self.core.prepare()
+            self._is_prepared = True
         try:
-            self.core.run(inputs, results)
+            self.core.run(stream, inputs, results)
         except ValueError as error:
             # A while, for the arguments are of the program's types.
             raise self._error(str(error)) from None
-        if self._returns is type(None):
-            return None
-        found = [one if one.ndim else one[()] for one in results]
-        if self._back is not None:
-            found = [self._back(one) for one in found]
-        return tuple(found) if self._returns is tuple else found[0]
 
     def _expect_in_place(self, given: tuple[Any, ...]) -> None:
         for index in self._in_place:
@@ -277,11 +346,19 @@ def _key_of(value: Any) -> Any:
     return None
 
 
-def _back(given: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Converts resulting arrays to the library of the first argument that is an array."""
-    first = next((one for one in given if _key_of(one) is None or type(one) is np.ndarray), None)
-    to_library = _arrays.returner(first)
-    return lambda result: to_library(result) if isinstance(result, np.ndarray) else result
+def _is_array(value: Any) -> bool:
+    """Whether an argument is an array, or what NumPy may convert to one."""
+    return _key_of(value) is None or type(value) is np.ndarray
+
+
+def _typed(name: str, value: Any) -> Any:
+    """A number, or an array of NumPy's with the shape and type of one in any memory."""
+    if _key_of(value) is not None:
+        return value
+    if not _arrays.on_gpu(value):
+        return _arrays.host_array(name, value)
+    dtype = np.dtype(str(value.dtype).rpartition(".")[2])
+    return np.broadcast_to(np.empty((), dtype), tuple(value.shape))
 
 
 @overload
@@ -292,6 +369,8 @@ def program(
     mode: str = "thesis",
     in_place: tuple[str, ...] = (),
     while_limit: int = 10_000,
+    tier: str = "automatic",
+    device: str = "auto",
     threads: int | None = None,
 ) -> Callable[[Callable[P, R]], Program[P, R]]: ...
 def program(
@@ -301,6 +380,8 @@ def program(
     mode: str = "thesis",
     in_place: tuple[str, ...] = (),
     while_limit: int = 10_000,
+    tier: str = "automatic",
+    device: str = "auto",
     threads: int | None = None,
 ) -> Any:
     """Make a function on arrays an array program, which runs as few kernels.
@@ -321,6 +402,11 @@ def program(
         By default no argument is written.
     while_limit : int
         Repetitions after which a ``while`` is an error.
+    tier : {"automatic", "interpreted", "compiled"}
+        Whether the system's C++ compiler makes machine code of kernels when they are first needed,
+        which takes 0.5 to 4 s and is kept on disk. By default if it can.
+    device : {"auto", "cpu", "gpu", "gpu:N"}
+        As for :func:`flow`: arrays on a GPU are computed there, others on GPU 0 if it can be used.
     threads : int, optional
         CPU threads; by default those of :func:`set_num_threads`.
 
@@ -363,6 +449,6 @@ def program(
     """
 
     def decorated(undecorated: Callable[P, R]) -> Program[P, R]:
-        return Program(undecorated, mode, in_place, while_limit, threads)
+        return Program(undecorated, mode, in_place, while_limit, tier, device, threads)
 
     return decorated if function is None else decorated(function)

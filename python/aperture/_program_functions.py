@@ -280,8 +280,8 @@ def _sum_to_odd(a: Any, b: Any) -> Any:
 def sum(x: Any) -> Any:
     """The sum of all elements of an array of float32 or float64.
 
-    It is the sum of rows, column c in lane c mod 32, then of strips of 32 rows. Rows of vectors
-    have 4,096 elements.
+    It is that of pieces of 256 columns, column c in lane c mod 32, of strips of 8 rows, one piece
+    after the other, and of the strips s in lane s mod 32. Rows of vectors have 4,096 elements.
 
     Examples
     --------
@@ -290,23 +290,22 @@ def sum(x: Any) -> Any:
     >>> float(compose.sum(np.ones((3, 4))))
     12.0
     """
-    columns = min(max(x.size, 1), 4096) if x.ndim == 1 else x.shape[-1]
     if x.size == 0:
         return x.dtype.type(0)
-    rows = -(-x.size // columns)
-    strips = -(-rows // _LANES)
-    padded = np.zeros((strips * _LANES, -(-columns // _LANES) * _LANES), x.dtype)
+    columns = min(x.size, 4096) if x.ndim == 1 else x.shape[-1]
+    rows, pieces = -(-x.size // columns), -(-columns // _PIECE)
+    strips = -(-rows // _STRIP)
     flat = np.zeros(rows * columns, x.dtype)
     flat[: x.size] = x.reshape(-1)
+    padded = np.zeros((strips * _STRIP, pieces * _PIECE), x.dtype)
     padded[:rows, :columns] = flat.reshape(rows, columns)
-    of_rows = _fold(_added(padded.reshape(len(padded), -1, _LANES), 1))
-    of_strips = _added(of_rows.reshape(strips, _LANES), 1)
-    last = np.zeros(-(-strips // _LANES) * _LANES, x.dtype)
-    last[:strips] = of_strips
-    return _fold(_added(last.reshape(-1, _LANES), 0))[()]
+    of_pieces = _fold(_added(padded.reshape(strips, -1, _PIECE // _LANES, _LANES), 2))
+    of_strips = np.zeros(-(-strips // _LANES) * _LANES, x.dtype)
+    of_strips[:strips] = _added(of_pieces, 1)
+    return _fold(_added(of_strips.reshape(-1, _LANES), 0))[()]
 
 
-_LANES = 32
+_LANES, _PIECE, _STRIP = 32, 256, 8
 
 
 def _added(x: Any, axis: int) -> Any:

@@ -43,10 +43,12 @@ class Translation:
     """What of the function each line of the text comes from."""
     slots: list[Slot]
     """Inputs, in the order of the text."""
-    results: list[tuple[np.dtype[Any], Shape] | int]
-    """Types of results; of an argument in place its index."""
+    results: list[tuple[np.dtype[Any], Shape]]
+    """Types of what the text returns."""
+    returned: list[tuple[str, int]]
+    """What the function returns: "result" or "argument", for those in place, and its number."""
     returns: type[Any]
-    """What the function returns: tuple, NoneType, or object for one value."""
+    """How the function returns it: tuple, NoneType, or object for one value."""
     endless: Any
     """What may not end: its only while, or the function."""
     captured: list[tuple[str, tuple[str, ...], Any]]
@@ -134,19 +136,25 @@ class _Translator:
         else:
             self._body(body[:-1])
             symbols, returns = self._returned(last) if last.value else self._nothing()
-        self._text.line(f"return {', '.join(symbol.name for symbol in symbols)};", last)
+        results: list[Symbol] = []
+        returned: list[tuple[str, int]] = []
+        for symbol in symbols:
+            if symbol.variable in self._in_place:
+                returned.append(("argument", list(self._arguments).index(symbol.variable)))
+            else:
+                returned.append(("result", len(results)))
+                results.append(symbol)
+        if not results:
+            # A text returns something.
+            results = [self._text.number(Known(0), "i64", last)]
+        self._text.line(f"return {', '.join(symbol.name for symbol in results)};", last)
         text, nodes = self._text.finished()
-        indices = {name: index for index, name in enumerate(self._arguments)}
         return Translation(
             text=text,
             nodes=nodes,
             slots=self._text.slots,
-            results=[
-                indices[symbol.variable]
-                if symbol.variable in self._in_place
-                else (NUMPY_DTYPES[symbol.dtype], symbol.shape)
-                for symbol in symbols
-            ],
+            results=[(NUMPY_DTYPES[symbol.dtype], symbol.shape) for symbol in results],
+            returned=returned,
             returns=returns,
             endless=self._whiles[0] if len(self._whiles) == 1 else self._function,
             captured=[(*where, found) for where, found in self._captured.items()],
@@ -156,7 +164,7 @@ class _Translator:
         if not self._in_place:
             self._fail(self._function, f"{self._function.name} returns nothing")
         self._store_pending()
-        return [self._variables[name] for name in self._in_place], type(None)
+        return [], type(None)
 
     def _returned(self, node: ast.Return) -> tuple[list[Symbol], type[Any]]:
         is_tuple = isinstance(node.value, ast.Tuple)

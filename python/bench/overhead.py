@@ -100,9 +100,10 @@ def program_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
     def step(b: Any, x: Any, weight: float) -> Any:
         return x + weight * (b - x)
 
-    plan, given = step._plan((b, x, 0.5))
-    inputs, results = plan.arrays(given)
-    return lambda: step(b, x, 0.5), lambda: plan.core.run(inputs, results)
+    plan = step._plan((b, x, 0.5))
+    inputs, results = plan.arrays((b, x, 0.5))
+    plan.core.prepare()
+    return lambda: step(b, x, 0.5), lambda: plan.core.run(0, inputs, results)
 
 
 def main() -> None:

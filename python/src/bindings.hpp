@@ -9,7 +9,6 @@ namespace aperture::python {
 /// Each adds the classes that compute on the module's executor. The module for CPUs also gets types
 /// of parameters and functions of host memory.
 void bind_batches(nanobind::module_& module);
-/// Host memory only.
 void bind_compose(nanobind::module_& module);
 void bind_corr(nanobind::module_& module);
 void bind_flow(nanobind::module_& module);

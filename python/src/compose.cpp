@@ -6,11 +6,13 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "aperture/compose/executable.hpp"
+#include "aperture/compose/plan.hpp"
 #include "aperture/core/choices.hpp"
 #include "aperture/core/error.hpp"
 #include "python/src/arrays.hpp"
@@ -23,9 +25,13 @@ namespace {
 constexpr core::Choices<compose::Fusion, 2> fusions{
     {{"none", compose::Fusion::none}, {"thesis", compose::Fusion::thesis}}};
 
-/// Contiguous numbers of any type; of rank 0 for scalars. Programs write only those of symbols in
-/// place.
-using Numbers = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+constexpr core::Choices<compose::Tier, 3> tiers{{{"automatic", compose::Tier::automatic},
+                                                 {"interpreted", compose::Tier::interpreted},
+                                                 {"compiled", compose::Tier::compiled}}};
+
+/// Contiguous numbers of any type; of rank 0 for scalars, which are arguments in host memory.
+/// Programs write only those of symbols in place.
+using Numbers = nb::ndarray<nb::ro, nb::c_contig>;
 
 nb::dlpack::dtype dtype_of(compose::Dtype dtype) {
     switch (dtype) {
@@ -45,31 +51,39 @@ nb::dlpack::dtype dtype_of(compose::Dtype dtype) {
     return {};
 }
 
-/// A text's program, made ready for a CPU.
-class ComposedProgram {
+/// A text's program, planned.
+template <class Worker>
+class ComposedProgramOn {
   public:
-    ComposedProgram(const std::string& text, const std::string& fusion, int threads)
-        : worker_(threads),
-          executable_(worker_.executor(),
-                      compose::plan(compose::parse(text), compose::Registry(),
-                                    core::parse_choice("fusion", fusions, fusion))) {}
+    /// `where`: the number of threads, or of the GPU.
+    ComposedProgramOn(const std::string& text, const std::string& fusion, const std::string& tier,
+                      int where)
+        : worker_(where),
+          plan_(compose::plan(compose::parse(text), compose::Registry(),
+                              core::parse_choice("fusion", fusions, fusion))),
+          tier_(core::parse_choice("tier", tiers, tier)) {}
 
-    std::string explanation() const { return compose::explain(executable_.plan()); }
-    /// Why kernels are interpreted; empty if they are machine code.
-    std::string reason_of_interpretation() const { return executable_.reason_of_interpretation(); }
+    std::string explanation() const { return compose::explain(plan_); }
+
+    /// Compiles kernels, if that is wanted and possible.
+    void prepare() {
+        worker_.run([&] { executable(); });
+    }
 
     /// `given`: the arguments in the order of their symbols; `results`: in that of return.
-    void run(const std::vector<Numbers>& given, const std::vector<Numbers>& results) {
-        const compose::Program& program = *executable_.plan().program;
+    void run(std::uintptr_t stream, const std::vector<Numbers>& given,
+             const std::vector<Numbers>& results) {
         compose::Arguments arguments;
         auto next = given.begin();
+        const compose::Program& program = *plan_.program;
         for (const compose::Symbol& symbol : program.symbols) {
             if (symbol.source != compose::Source::input &&
                 symbol.source != compose::Source::in_place) {
                 continue;
             }
             core::expects(next != given.end(), "there is no argument ", symbol.name);
-            arguments.emplace(symbol.name, argument(symbol, *next++));
+            const bool on_host = symbol.type.is_scalar();
+            arguments.emplace(symbol.name, argument(symbol, *next++, on_host));
         }
         core::expects(next == given.end(), given.size(), " arguments are too many");
         const auto& returned = std::get<compose::Return>(program.statements.back().what).values;
@@ -77,13 +91,23 @@ class ComposedProgram {
                       " values, not ", results.size());
         std::vector<compose::Argument> to;
         for (std::size_t i = 0; i < results.size(); ++i) {
-            to.push_back(argument(program[returned[i]], results[i]));
+            to.push_back(argument(program[returned[i]], results[i], false));
         }
-        worker_.run([&] { executable_.run(worker_.executor(), arguments, to); });
+        worker_.run(stream, [&] { executable().run(worker_.executor(), arguments, to); });
     }
 
+    Worker& worker() { return worker_; }
+
   private:
-    static compose::Argument argument(const compose::Symbol& symbol, const Numbers& numbers) {
+    using Executor = typename Worker::Executor;
+
+    compose::Executable<Executor>& executable() {
+        if (!executable_) executable_.emplace(worker_.executor(), plan_, tier_);
+        return *executable_;
+    }
+
+    static compose::Argument argument(const compose::Symbol& symbol, const Numbers& numbers,
+                                      bool on_host) {
         const compose::Type& type = symbol.type;
         bool fits = numbers.dtype() == dtype_of(type.dtype) &&
                     numbers.ndim() == static_cast<std::size_t>(type.rank);
@@ -91,22 +115,31 @@ class ComposedProgram {
             fits = static_cast<index_t>(numbers.shape(d)) == type.extent[d];
         }
         core::expects(fits, symbol.name, " is no ", text_of(type));
+        using Memory = typename DeviceOf<typename Executor::Space>::type;
+        const int memory = on_host ? nb::device::cpu::value : Memory::value;
+        core::expects(numbers.device_type() == memory, symbol.name, " is in other memory");
         return {const_cast<void*>(numbers.data()), type};
     }
 
-    CpuWorker worker_;
-    compose::Executable<core::Cpu> executable_;
+    Worker worker_;
+    compose::Plan plan_;
+    compose::Tier tier_;
+    std::optional<compose::Executable<Executor>> executable_;
 };
+using ComposedProgram = ComposedProgramOn<Worker>;
 
 }  // namespace
 
 void bind_compose(nb::module_& module) {
-    nb::class_<ComposedProgram>(module, "ComposedProgram")
-        .def(nb::init<const std::string&, const std::string&, int>())
+    nb::class_<ComposedProgram> bound(module, "ComposedProgram");
+    bound.def(nb::init<const std::string&, const std::string&, const std::string&, int>())
         .def("explanation", &ComposedProgram::explanation)
-        .def("reason_of_interpretation", &ComposedProgram::reason_of_interpretation)
-        .def("run", &ComposedProgram::run, nb::arg().noconvert(), nb::arg().noconvert());
+        .def("prepare", &ComposedProgram::prepare)
+        .def("run", &ComposedProgram::run, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
+    bind_stream(bound);
+#if !APERTURE_PYTHON_GPU
     module.def("is_identifier", compose::is_identifier);
+#endif
 }
 
 }  // namespace aperture::python

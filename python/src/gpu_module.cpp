@@ -134,6 +134,7 @@ NB_MODULE(_gpu, module) {
         .def("load", &python::DeviceMemory::load, nanobind::arg().noconvert())
         .def("store", &python::DeviceMemory::store, nanobind::arg().noconvert());
     python::bind_batches(module);
+    python::bind_compose(module);
     python::bind_corr(module);
     python::bind_flow(module);
     python::bind_rpca(module);

@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -31,11 +34,13 @@ def images(*shape: int, dtype: Any = np.float32, seed: int = 1) -> Any:
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
-def by_all_modes(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """The result, which all modes have, as one or a tuple."""
+def by_all_modes(function: Callable[..., Any], *arguments: Any, compiled: bool = False) -> Any:
+    """The result, which all modes have, as one or a tuple. To compile takes half a second."""
     results = []
     for mode in ("thesis", "none", "numpy"):
-        result = aperture.program(mode=mode, **options)(function)(*copy.deepcopy(arguments))
+        tier = "automatic" if compiled else "interpreted"
+        program = aperture.program(mode=mode, tier=tier)(function)
+        result = program(*copy.deepcopy(arguments))
         results.append(result if isinstance(result, tuple) else (result,))
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
@@ -105,7 +110,7 @@ def test_elements_of_all_shapes_and_types(dtype: Any, shape: tuple[int, ...]) ->
         return z, least, mask, chosen, compose.sum(chosen), dot(x, y)
 
     x, y = images(2, *shape, dtype=dtype)
-    results = by_all_modes(compute, x, y, 1.7)
+    results = by_all_modes(compute, x, y, 1.7, compiled=shape in ((5000,), (70, 33)))
     assert [one.dtype for one in results] == [dtype, dtype, np.bool_, dtype, dtype, dtype]
     assert [one.shape for one in results] == [shape] * 4 + [()] * 2
     assert isinstance(results[4], np.generic)
@@ -164,7 +169,7 @@ def test_scalars_live_in_variables() -> None:
         return total, count, scale * x, min(total, 4.0), max(total, tolerance), abs(-total)
 
     x = images(3, 4)
-    results = by_all_modes(compute, x, 50.0)
+    results = by_all_modes(compute, x, 50.0, compiled=True)
     assert results[0] > 50 and results[1] >= 3
     assert aperture.program(compute)(x, 50.0)[0].dtype == np.float32
 
@@ -215,7 +220,7 @@ def test_while_and_branches() -> None:
         return x, steps, size, kind
 
     x = images(9, 8)
-    assert by_all_modes(halved, x, 1e-3)[1] > 2
+    assert by_all_modes(halved, x, 1e-3, compiled=True)[1] > 2
     assert by_all_modes(halved, x, 1e9)[1] == 0
 
     def endless(x: Any) -> Any:
@@ -290,7 +295,7 @@ def test_stencils_with_both_borders_and_filters_of_colours() -> None:
 
         for shape in ((1, 1), (1, 9), (9, 1), (3, 4), (40, 70)):
             for dtype in (np.float32, np.float64):
-                by_all_modes(compute, images(*shape, dtype=dtype), MEAN)
+                by_all_modes(compute, images(*shape, dtype=dtype), MEAN, compiled=shape == (9, 1))
 
 
 def test_what_is_outside_of_the_function_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,6 +332,10 @@ def test_plans_are_kept_by_type_shape_and_known_numbers() -> None:
     assert len(program._plans) <= 16
 
 
+class Subclass(np.ndarray):
+    pass
+
+
 def test_arguments_in_place_are_overwritten() -> None:
     def relax(x: Any, b: Any) -> Any:
         for _ in range(3):
@@ -347,6 +356,10 @@ def test_arguments_in_place_are_overwritten() -> None:
     nothing: Any = doubled(given)
     assert nothing is None
     same_bits(given, 2 * expected[0])
+    of_subclass = given.view(Subclass)
+    found = aperture.program(in_place=("x",))(relax)(of_subclass, b)
+    assert found[0] is of_subclass and np.shares_memory(of_subclass, given)
+    same_bits(given, relax(2 * expected[0], b)[0])
     given.flags.writeable = False
     with pytest.raises(ValueError, match="x: the array is read-only"):
         doubled(given)
@@ -431,6 +444,7 @@ def test_bad_arguments_are_refused(argument: Any, error: type[Exception], messag
     ("options", "error", "message"),
     [
         ({"mode": "fast"}, ValueError, "mode 'fast': expected thesis, none, numpy"),
+        ({"tier": "fast"}, ValueError, "tier 'fast': expected automatic, interpreted, compiled"),
         ({"while_limit": 0}, ValueError, "while_limit 0: expected a positive int"),
         ({"while_limit": 1.5}, ValueError, "while_limit 1.5"),
         ({"in_place": "x"}, TypeError, "in_place: a string"),
@@ -449,8 +463,31 @@ def test_bad_options_are_refused(
 
     with pytest.raises(TypeError, match="jacobi: decorated already"):
         aperture.program(wrapper)
+    with pytest.raises(ValueError, match="device 'tpu': expected auto, cpu, gpu or gpu:N"):
+        aperture.program(device="tpu")(lambda_free)(np.ones(3), np.ones(3))
     with pytest.raises(TypeError, match="expected a function, not int"):
         aperture.program(3)  # type: ignore[call-overload]
+
+
+def test_without_a_compiler_programs_are_interpreted() -> None:
+    script = (
+        "import numpy, aperture, test_program;"
+        "b, x = test_program.images(2, 5, 6);"
+        "found = aperture.program(test_program.jacobi)(b, x, 0.5, 3);"
+        "assert (found == test_program.jacobi(b, x, 0.5, 3)).all();"
+        "aperture.program(tier='compiled')(test_program.jacobi)(b, x, 0.5, 3)"
+    )
+    environment = {**os.environ, "APERTURE_CXX": "off"}
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        env=environment,
+    )
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1].startswith("ValueError: "), run.stderr
+    assert "APERTURE_CXX" in run.stderr.splitlines()[-1], run.stderr
 
 
 def test_threads_change_no_bits_and_can_call_at_once() -> None:
@@ -519,8 +556,8 @@ def test_functions_without_source_are_refused() -> None:
         aperture.program(lambda x: x)(np.ones(3))
 
 
-def test_sums_are_of_rows_and_strips() -> None:
-    for shape in ((1,), (33,), (4097,), (1, 1), (31, 33), (100, 700), (1100, 40), (3, 50, 31)):
+def test_sums_are_of_pieces_and_strips() -> None:
+    for shape in ((1,), (33,), (4097,), (1, 1), (31, 33), (100, 700), (1100, 40), (3, 50, 257)):
         for dtype in (np.float32, np.float64):
             x = images(*shape, dtype=dtype)
             found = aperture.program(lambda_free_sum)(x)
@@ -605,10 +642,10 @@ def test_an_interrupt_ends_a_long_program(interrupted: Callable[..., float]) -> 
 
 def test_bad_calls_of_the_extension_are_refused() -> None:
     text = "program p { input x: array f32[2, 3]; input s: scalar f32; return x, s; }"
-    program = core.ComposedProgram(text, "thesis", 1)
+    program = core.ComposedProgram(text, "thesis", "interpreted", 1)
     x, s = images(2, 3), np.asarray(2, np.float32)
     result = np.empty_like(x)
-    program.run([x, s], [result, np.empty_like(s)])
+    program.run(0, [x, s], [result, np.empty_like(s)])
     same_bits(result, x)
     for given, results, message in [
         ([x], [x, s], "there is no argument s"),
@@ -621,12 +658,12 @@ def test_bad_calls_of_the_extension_are_refused() -> None:
         ([x, s], [x, x], "s is no scalar f32"),
     ]:
         with pytest.raises(ValueError, match=message):
-            program.run(given, results)
+            program.run(0, given, results)
     wrong: list[Any] = [[x.T, s], [x[:, ::2], s], [None], None]
     for given in wrong:
         with pytest.raises(TypeError):
-            program.run(given, [x, s])
+            program.run(0, given, [x, s])
     with pytest.raises(ValueError, match="fusion numpy: expected none|thesis"):
-        core.ComposedProgram(text, "numpy", 1)
+        core.ComposedProgram(text, "numpy", "automatic", 1)
     with pytest.raises(ValueError, match="line 1, column 9: expected a name"):
-        core.ComposedProgram("program {", "none", 1)
+        core.ComposedProgram("program {", "none", "automatic", 1)

@@ -222,13 +222,13 @@ def test_programs_may_be_large_but_not_endless(tmp_path: Path) -> None:
         body = "".join(f"    x{i + 1} = x{i} + x0\n" for i in range(count))
         return evaluated(f"def f(x0):\n{body}    return x{count}\n", tmp_path)["f"]
 
-    assert (aperture.program(with_statements(1000))(x) == 1001).all()
+    assert (aperture.program(tier="interpreted")(with_statements(1000))(x) == 1001).all()
     with pytest.raises(aperture.ProgramError, match="more than 4096 values") as raised:
-        aperture.program(with_statements(5000))(x)
+        aperture.program(tier="interpreted")(with_statements(5000))(x)
     assert raised.value.line == 4096
     deep = evaluated(f"def f(x):\n    return {'x + ' * 2000} x\n", tmp_path)["f"]
     with pytest.raises(aperture.ProgramError, match="nested too deeply"):
-        aperture.program(deep)(x)
+        aperture.program(tier="interpreted")(deep)(x)
     blocks = "".join("    " * i + "for i in range(1):\n" for i in range(1, 20))
     nested = f"def f(x):\n{blocks}{'    ' * 20}x = x + x\n    return x\n"
-    assert (aperture.program(evaluated(nested, tmp_path)["f"])(x) == 2).all()
+    assert (aperture.program(tier="interpreted")(evaluated(nested, tmp_path)["f"])(x) == 2).all()

@@ -139,7 +139,9 @@ def test_random_programs_have_the_same_bits(tmp_path: Path, seed: int) -> None:
     expected: Any = None
     with np.errstate(all="ignore"):
         for mode in ("numpy", "thesis", "none"):
-            found = aperture.program(mode=mode)(function)(x.copy(), y.copy(), *numbers)
+            # To compile takes a second.
+            tier = "automatic" if seed < 3 else "interpreted"
+            found = aperture.program(mode=mode, tier=tier)(function)(x.copy(), y.copy(), *numbers)
             expected = expected or found
             for a, b in zip(found, expected, strict=True):
                 same_bits(a, b)

@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Array programs on GPUs have the bits that they have on CPUs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import same_bits
+
+import aperture
+from aperture import compose
+from aperture._extension import has_gpu
+
+pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU can be used")
+
+STENCIL = aperture.stencil({(-1, 0): 0.3, (0, -1): 0.2, (0, 0): -0.1, (1, 2): 0.4}, border="zero")
+
+
+def everything(x: Any, y: Any, scale: float, sweeps: int) -> Any:
+    size = compose.dot(x, x)
+    for _ in range(sweeps):
+        x = scale * (STENCIL * x) + compose.where(x > y, compose.red(x), compose.sqrt(abs(y)))
+        size = compose.dot(x, x)
+        if size > 1e6:
+            break
+    steps = 0
+    while size > 1.0:
+        size = size * 0.5
+        steps = steps + 1
+    return x, size, steps, x < y, compose.fma(x, y, x)
+
+
+def relaxed(x: Any, b: Any) -> Any:
+    for _ in range(3):
+        x = x + 0.25 * (b - STENCIL * x)
+    return x, b
+
+
+def pair(dtype: Any = np.float32, shape: tuple[int, int] = (70, 90)) -> Any:
+    return np.random.default_rng(1).normal(size=(2, *shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (33, 31), (70, 900)])
+def test_results_stay_in_the_library_and_have_the_bits_of_the_cpu(
+    library: Any, shape: tuple[int, int]
+) -> None:
+    x, y = pair(shape=shape)
+    expected = aperture.program(device="cpu", tier="interpreted")(everything)(x, y, 0.7, 5)
+    program = aperture.program(everything)
+    for _ in range(2):
+        found = program(library.array(x), library.array(y), 0.7, 5)
+        assert isinstance(found[0], library.type())
+        for one, other in zip(found, expected, strict=True):
+            host = library.host(one)
+            if library.name == "jax":  # JAX has int64 only with jax_enable_x64.
+                host = host.astype(np.asarray(other).dtype)
+            same_bits(host, other)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_in_host_memory_are_copied(dtype: Any) -> None:
+    x, y = pair(dtype)
+    expected = aperture.program(device="cpu", tier="interpreted")(everything)(x, y, 0.7, 5)
+    found = aperture.program(device="gpu")(everything)(x, y[::1], 0.7, 5)
+    for one, other in zip(found, expected, strict=True):
+        same_bits(one, other)
+    assert isinstance(found[1], np.generic)
+
+
+def test_arguments_in_place_are_overwritten_there() -> None:
+    expected = relaxed(*pair())
+    x, b = pair()
+    found = aperture.program(device="gpu", in_place=("x",))(relaxed)(x, b)
+    assert found[0] is x
+    same_bits(x, expected[0])
+    torch = pytest.importorskip("torch")
+    x, b = (torch.from_numpy(one).cuda() for one in pair())
+    found = aperture.program(in_place=("x",))(relaxed)(x, b)
+    assert found[0] is x
+    same_bits(x.cpu().numpy(), expected[0])
+    with pytest.raises(ValueError, match="contiguous"):
+        aperture.program(in_place=("x",))(relaxed)(x[:, ::2], b[:, ::2])
+    columns = aperture.program(relaxed)(x.T, b.T)
+    assert columns[0].shape == (90, 70)
+
+
+def test_a_while_without_end_is_an_error() -> None:
+    def endless(x: Any) -> Any:
+        s = compose.sum(x)
+        while s < 1.0:
+            s = s * 0.5
+        return s
+
+    program = aperture.program(device="gpu", while_limit=7)(endless)
+    with pytest.raises(aperture.ProgramError, match="did not end") as raised:
+        program(np.zeros(3))
+    assert raised.value.line == endless.__code__.co_firstlineno + 2
+
+
+def test_bad_arguments_on_a_gpu_are_refused(library: Any) -> None:
+    x = library.array(np.ones((4, 5), np.float32))
+    with pytest.raises(aperture.ProgramError, match="extents differ"):
+        aperture.program(relaxed)(x, x[1:])
+    with pytest.raises(TypeError, match="b"):
+        aperture.program(relaxed)(x, np.ones((4, 5), np.float32))
+    with pytest.raises(TypeError, match="x: elements of type int32"):
+        aperture.program(relaxed)(library.array(np.ones((4, 5), np.int32)), x)
