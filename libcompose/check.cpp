@@ -141,8 +141,9 @@ class Checker {
     }
     void expects_value(SymbolId id) const {
         const Symbol& symbol = program_[id];
-        core::expects(set_.count(id) > 0, symbol.name, " has no value here",
-                      symbol.where.line == 0 ? "" : core::text("; it is of line ", symbol.where.line));
+        core::expects(
+            set_.count(id) > 0, symbol.name, " has no value here",
+            symbol.where.line == 0 ? "" : core::text("; it is of line ", symbol.where.line));
     }
 
     void check_simple(const Statement& statement, int loops) {

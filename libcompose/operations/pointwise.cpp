@@ -238,9 +238,9 @@ class SelectOperation : public Pointwise {
     }
 };
 
-/// convert<to = f64>(x): f32, f64 and i64 to f32 and f64, rounded to the nearest; false and true to 0
-/// and 1 of f32, f64 and i64. None of f32 or f64 to i64: what is out of range has no value that all
-/// devices agree on.
+/// convert<to = f64>(x): f32, f64 and i64 to f32 and f64, rounded to the nearest; false and true to
+/// 0 and 1 of f32, f64 and i64. None of f32 or f64 to i64: what is out of range has no value that
+/// all devices agree on.
 class Conversion : public Operation {
   public:
     Match match(const CallSite& site) const override {
@@ -263,10 +263,16 @@ class Conversion : public Operation {
         by_result(site.program[site.call.results[0]].type.dtype)
             .compute(site, piece, operands, results);
     }
+    void compute_problem(const CallSite& site, std::span<const void* const> operands,
+                         std::span<void* const> results, void* workspace) const override {
+        by_result(site.program[site.call.results[0]].type.dtype)
+            .compute_problem(site, operands, results, workspace);
+    }
     Code code(const CallSite& site, std::span<const std::string> operands,
               std::span<const std::string> results) const override {
-        return by_result(site.program[site.call.results[0]].type.dtype)
-            .code(site, operands, results);
+        const Dtype to = site.program[site.call.results[0]].type.dtype;
+        // Numbers of problems in lanes are of no other type.
+        return (site.type(0).dtype == to ? same_ : by_result(to)).code(site, operands, results);
     }
 
   private:
@@ -286,6 +292,7 @@ class Conversion : public Operation {
         return dtype == Dtype::f32 ? to_f32_ : dtype == Dtype::f64 ? to_f64_ : to_i64_;
     }
 
+    Pointwise same_{"Copy", 1, {}, std::nullopt, 0};
     Pointwise to_f32_{"Convert<float>", 1, to<float>(), Dtype::f32, 0};
     Pointwise to_f64_{"Convert<double>", 1, to<double>(), Dtype::f64, 0};
     Pointwise to_i64_{"Convert<long long>", 1, to<std::int64_t>(), Dtype::i64, 0};

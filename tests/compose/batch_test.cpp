@@ -606,12 +606,13 @@ TEST(ComposeBatch, LargeProblemsHaveTheSameBits) {
     expect_same_bits(run_on_simt(text, inputs, Fusion::thesis, core::LaneOrder::random), expected);
 }
 
-TEST(ComposeBatch, SelectsAndComparesEntries) {
+TEST(ComposeBatch, SelectsComparesAndConvertsEntries) {
     const std::string text =
         "program p { input A: batch f32[20, 2, 3]; input B: batch f32[20, 2, 3];"
         "input t: batch f32[20, 1]; number half: f32 = 0.5; local m: batch bool[20, 2, 3];"
-        "local Y: batch f32[20, 2, 3]; local Z: batch f32[20, 2, 3];"
-        "m = less(A, t); Y = select(m, B, half); Z = min(A, B); Z = max(Z, t); return Y, Z; }";
+        "local Y: batch f32[20, 2, 3]; local Z: batch f32[20, 2, 3]; local q: batch f32[20, 1];"
+        "local D: batch f64[20, 2, 3]; m = less(A, t); Y = select(m, B, half); Z = min(A, B);"
+        "q = convert<to = f32>(t); Z = max(Z, q); D = convert<to = f64>(A); return Y, Z, D; }";
     const Values inputs = inputs_of(parse(text));
     const Values results = run(text, inputs, Fusion::none);
     for (index_t i = 0; i < 120; ++i) {
@@ -621,6 +622,7 @@ TEST(ComposeBatch, SelectsAndComparesEntries) {
         const float a = in("A", i), b = in("B", i), t = in("t", i / 6);
         EXPECT_EQ(results.at("Y").at(i), std::complex<double>(a < t ? b : 0.5F));
         EXPECT_EQ(results.at("Z").at(i), std::complex<double>(std::max(std::min(a, b), t)));
+        EXPECT_EQ(results.at("D").at(i), std::complex<double>(a));
     }
     expect_same_bits(run(text, inputs, Fusion::thesis, Tier::compiled), results);
 }
