@@ -34,6 +34,13 @@ const Type& expects_operand(const CallSite& site, std::size_t i, const char* nam
             name_of(dtype), " of rank ", rank);
     return type;
 }
+/// Operand 1.
+const Type& expects_steering(const CallSite& site) {
+    const Type& steering = expects_operand(site, 1, "steering", Kind::array, 2);
+    expects(steering.extent[0] <= stap::max_vectors_of_run, site.call.operation, " of ",
+            steering.extent[0], " steering vectors, at most ", stap::max_vectors_of_run);
+    return steering;
+}
 void expects_operands(const CallSite& site, std::size_t count) {
     expects(site.operands() == count, site.call.operation, " has ", count,
             count == 1 ? " operand, not " : " operands, not ", site.operands());
@@ -184,7 +191,7 @@ struct SolveWeights {
     explicit SolveWeights(const CallSite& site) {
         const CallAttributes attributes(site, {"solver"});
         const Type& covariance = expects_operand(site, 0, "the covariance", Kind::batch, 3);
-        const Type& steering = expects_operand(site, 1, "steering", Kind::array, 2);
+        const Type& steering = expects_steering(site);
         expects(covariance.extent[1] == covariance.extent[2] &&
                     covariance.extent[1] == steering.extent[1],
                 site.call.operation, " of ", text_of(covariance), " and ", text_of(steering),
@@ -230,7 +237,7 @@ struct ApplyWeights {
     static constexpr std::size_t operands = 3;
     explicit ApplyWeights(const CallSite& site) {
         const CallAttributes attributes(site, {"block", "taps"});
-        const Type& steering = expects_operand(site, 1, "steering", Kind::array, 2);
+        const Type& steering = expects_steering(site);
         const Type& weights = expects_operand(site, 2, "the weights", Kind::batch, 3);
         problem = problem_of(site, attributes, static_cast<int>(steering.extent[0]), false);
         expects(steering.extent[1] == problem.order &&

@@ -133,9 +133,10 @@ class KernelBuilder {
         }
         return type;
     }
-    /// What is on chip with another call.
+    /// What is on chip with another call. Operations at other levels access batches in memory.
     std::vector<OnChip> on_chip_with(const PlannedCall& planned) const {
         std::vector<OnChip> all = kernel_.on_chip;
+        if (planned.match.level != Level::block) return all;
         const auto add = [&](SymbolId id) {
             const bool is_there = std::any_of(all.begin(), all.end(),
                                               [&](const OnChip& one) { return one.id == id; });
@@ -252,9 +253,10 @@ class Explanation {
         const double elements = std::max<double>(1, double(kernel.elements.size()));
         line(core::text(
             kernel.bytes / elements, " bytes and ", kernel.flops / elements, " operations ",
-            of_batches
-                ? core::text("a problem, of ", bytes_of_problem(kernel.on_chip), " bytes on chip")
-                : "an element"));
+            of_batches ? "a problem" : "an element",
+            kernel.on_chip.empty()
+                ? ""
+                : core::text(", of ", bytes_of_problem(kernel.on_chip), " bytes on chip")));
         --depth_;
     }
     void add(const Repeat& repeat) {

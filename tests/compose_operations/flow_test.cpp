@@ -298,12 +298,33 @@ TEST(ComposeFlow, LucasKanadeIsLibflows) {
     EXPECT_LT(flow::mean_of(flow::distances(found, pair.truth, 4)), 0.1);
 }
 
+TEST(ComposeFlow, LucasKanadeAsPrintedFindsTheMotion) {
+    const FlowProgram program{scene_shape.rows, scene_shape.columns, 4};
+    const std::string text = program.lucas_kanade_as_printed();
+    EXPECT_THAT(explain(plan(parse(text), registry(), Fusion::thesis)),
+                testing::HasSubstr(": warp warp warp subtract\n"));
+    const flow::Pair& pair = pair_of_scenes();
+    Flow found = flow::constant_flow(scene_shape, 0, 0), returned(found.extent());
+    run(text,
+        {{"I1", whole(pair.image0)},
+         {"I2", whole(pair.image1)},
+         {"u", plane(found, 0)},
+         {"v", plane(found, 1)}},
+        {plane(returned, 0), plane(returned, 1)});
+    EXPECT_TRUE(same_bytes(found, returned));
+    EXPECT_LT(flow::mean_of(flow::distances(found, pair.truth, 4)), 0.1);
+}
+
 TEST(ComposeFlow, TheSweepsOfHornSchunckAreOneKernel) {
     const FlowProgram program{32, 40, 2, 5, 4};
     const std::string text =
         explain(plan(parse(program.horn_schunck()), registry(), Fusion::thesis));
     EXPECT_THAT(text, testing::HasSubstr(R"(32 x 40: warp lands_inside subtract
 )"));
+    EXPECT_THAT(text,
+                testing::HasSubstr(
+                    ": stencil_product stencil_product multiply_add multiply_add multiply_add "
+                    "multiply_add divide multiply subtract multiply subtract\n"));
     EXPECT_THAT(text, testing::HasSubstr("copy copy, by an exchange of memory"));
 }
 

@@ -98,7 +98,36 @@ return u, v;
 )";
     }
 
-    /// Program 16, repeated, with the gradients of both images.
+    /// Program 16 as the thesis prints it, repeated: the gradients are image 1's, and are warped,
+    /// too.
+    std::string lucas_kanade_as_printed() const {
+        return "program lucas_kanade {\ninput I1: " + image() + ";\ninput I2: " + image() +
+               ";\ninout u: " + image() + ";\ninout v: " + image() +
+               ";\n"
+               "stencil Gx: f32 replicate {(0, -2): 0.083333333333, (0, -1): -0.66666666667, "
+               "(0, 1): 0.66666666667, (0, 2): -0.083333333333};\n"
+               "stencil Gy: f32 replicate {(-2, 0): 0.083333333333, (-1, 0): -0.66666666667, "
+               "(1, 0): 0.66666666667, (2, 0): -0.083333333333};\n"
+               "constant warps = " +
+               std::to_string(warps) + ";\nlocal w: iteration i64;\n" +
+               locals({"Ix", "Iy", "WarpedI2", "WarpedIx", "WarpedIy", "ErrorImg", "du", "dv"}) +
+               R"(Ix = stencil_product(Gx, I2);
+Iy = stencil_product(Gy, I2);
+for w in warps {
+    WarpedI2 = warp(I2, u, v);
+    WarpedIx = warp(Ix, u, v);
+    WarpedIy = warp(Iy, u, v);
+    ErrorImg = subtract(I1, WarpedI2);
+    du, dv = lk_least_squares(ErrorImg, WarpedIx, WarpedIy);
+    u = add(u, du);
+    v = add(v, dv);
+}
+return u, v;
+}
+)";
+    }
+
+    /// The same with the gradients of both images.
     std::string lucas_kanade(int window, double regularisation) const {
         return head("lucas_kanade") + "for w in warps {\n" + linearise() +
                "It = negate(It);\ndu, dv = lk_least_squares<window = " + std::to_string(window) +

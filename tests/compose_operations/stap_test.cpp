@@ -205,6 +205,7 @@ TEST(ComposeStap, SaysWhatIsWrong) {
     const auto message = [](const std::string& statement) -> std::string {
         try {
             plan(parse("program p { input cube: array c64[2, 4, 32]; input v: array c64[3, 6];"
+                       "input many: array c64[65, 6];"
                        "input R: batch c64[8, 6, 6]; input w: batch c64[8, 3, 6];"
                        "input s: batch c64[8, 6, 16]; local g: array f32[8, 3];"
                        "local y: batch c64[8, 6, 6];" +
@@ -223,6 +224,7 @@ TEST(ComposeStap, SaysWhatIsWrong) {
         {"y = outer_products(cube);", "the snapshots is of type array c64[2, 4, 32]"},
         {"y = outer_products<loading = -1>(s);", "expected 0 or more"},
         {"y = solve_weights(s, v);", "their orders differ"},
+        {"y = solve_weights(R, many);", "65 steering vectors, at most 64"},
         {"y = solve_weights<solver = qr>(R, v);", "cholesky|gauss_jordan"},
         {"y = apply_weights<block = 16>(cube, v);", "apply_weights has 3 operands, not 2"},
         {"y = apply_weights<block = 8>(cube, v, w);", "expected order 6 and 16 problems"},
