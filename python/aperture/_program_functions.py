@@ -278,7 +278,7 @@ def _sum_to_odd(a: Any, b: Any) -> Any:
 
 
 def sum(x: Any) -> Any:
-    """The sum of all elements of an array of float32 or float64.
+    """The sum of all elements of an array of numbers.
 
     It is that of pieces of 256 columns, column c in lane c mod 32, of strips of 8 rows, one piece
     after the other, and of the strips s in lane s mod 32. Rows of vectors have 4,096 elements.
@@ -324,8 +324,50 @@ def _fold(lanes: Any) -> Any:
     return lanes[..., 0]
 
 
+def largest(x: Any) -> Any:
+    """The largest of all elements; NaN if one is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> float(compose.largest(np.array([1.0, -5.0])))
+    1.0
+    """
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind == "i" else -np.inf
+    return np.max(x, initial=lowest)
+
+
+def smallest(x: Any) -> Any:
+    """The smallest of all elements; NaN if one is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> float(compose.smallest(np.array([1.0, -5.0])))
+    -5.0
+    """
+    highest = np.iinfo(x.dtype).max if x.dtype.kind == "i" else np.inf
+    return np.min(x, initial=highest)
+
+
+def count(x: Any) -> Any:
+    """How many elements of an array of bool hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> int(compose.count(np.array([1.0, -5.0]) > 0))
+    1
+    """
+    return np.int64(np.count_nonzero(x))
+
+
 def dot(x: Any, y: Any) -> Any:
-    """The sum of all products x y, of arrays of one shape and type, in the order of :func:`sum`.
+    """The sum of all products x y, of arrays of one shape and type, in the order of :func:`sum`. Of
+    complex numbers x is conjugated.
 
     Examples
     --------
@@ -334,4 +376,4 @@ def dot(x: Any, y: Any) -> Any:
     >>> float(compose.dot(np.ones((3, 4)), np.full((3, 4), 2.0)))
     24.0
     """
-    return sum(x * y)
+    return sum(np.conj(x) * y)

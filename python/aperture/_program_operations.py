@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aperture import _program_functions as functions
+from aperture import _program_images as images
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,13 @@ class Operation:
     """The type of results, if it is not that of the operands."""
     of: str = "all"
     """"all", "scalars" or "arrays"."""
+    reduces: bool = False
+    """Whether the result is a number, of all elements."""
+    results: int = 1
+    attributes: tuple[str, ...] = ()
+    """Keyword arguments, which are numbers that are known."""
+    neighbours: tuple[int, ...] = ()
+    """Operands of which it reads others than the element in the same place."""
 
 
 BINARY: dict[type, Operation] = {
@@ -65,15 +73,34 @@ FUNCTIONS: dict[Any, Operation] = {
     functions.fma: Operation("multiply_add", 3),
     functions.red: Operation("red", 1, of="arrays"),
     functions.black: Operation("black", 1, of="arrays"),
-    functions.sum: Operation("sum", 1, of="arrays"),
-    functions.dot: Operation("dot", 2, of="arrays"),
+    functions.sum: Operation("sum", 1, of="arrays", reduces=True),
+    functions.dot: Operation("dot", 2, of="arrays", reduces=True),
+    functions.largest: Operation("largest", 1, of="arrays", reduces=True),
+    functions.smallest: Operation("smallest", 1, of="arrays", reduces=True),
+    functions.count: Operation("count", 1, "i64", of="arrays", reduces=True),
+    images.warp: Operation("warp", 3, of="arrays", neighbours=(0,)),
+    images.lands_inside: Operation("lands_inside", 2, "bool", of="arrays"),
+    images.lk_least_squares: Operation(
+        "lk_least_squares",
+        3,
+        of="arrays",
+        results=2,
+        attributes=("window", "regularisation"),
+        neighbours=(0, 1, 2),
+    ),
 }
 FUNCTION_NAMES = sorted({one.__name__ for one in FUNCTIONS} - {"absolute"})
+
+# Types of NumPy's that numbers and arrays can be converted to.
+CONVERSIONS: dict[Any, str] = {np.float32: "f32", np.float64: "f64"}
 
 # What computes nearly the same as an operation, and what to write instead.
 INSTEAD: dict[Any, str] = {
     sum: "aperture.compose.sum",
     np.sum: "aperture.compose.sum, which has one order of additions",
+    np.max: "aperture.compose.largest",
+    np.min: "aperture.compose.smallest",
+    np.count_nonzero: "aperture.compose.count",
     np.dot: "aperture.compose.dot, of all elements",
     np.minimum: "aperture.compose.minimum, which takes NaN as Python's min",
     np.maximum: "aperture.compose.maximum, which takes NaN as Python's max",

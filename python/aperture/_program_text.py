@@ -197,11 +197,25 @@ class ProgramText:
         self, operation: str, operands: list[Symbol], dtype: str, shape: Shape, node: Any
     ) -> Symbol:
         """A call with a new result."""
-        self._temporaries += 1
-        result = self.local(node, f"_{self._temporaries}", dtype, shape, None)
-        names = ", ".join(one.name for one in operands)
-        self.line(f"{operation}({names});", node, result.name)
-        return result
+        return self.call_of_several(operation, operands, dtype, shape, 1, node)[0]
+
+    def call_of_several(
+        self,
+        operation: str,
+        operands: list[Symbol],
+        dtype: str,
+        shape: Shape,
+        count: int,
+        node: Any,
+    ) -> list[Symbol]:
+        """A call with so many new results."""
+        results = []
+        for _ in range(count):
+            self._temporaries += 1
+            results.append(self.local(node, f"_{self._temporaries}", dtype, shape, None))
+        names, of = (", ".join(one.name for one in some) for some in (results, operands))
+        self.line(f"{operation}({of});", node, names)
+        return results
 
     def store(self, variable: Symbol, value: Symbol, node: Any, *, copied: bool) -> None:
         """Assigns a value to a variable. If the last line computes it, that may store it there."""

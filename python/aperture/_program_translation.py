@@ -146,7 +146,7 @@ class _Translator:
                 results.append(symbol)
         if not results:
             # A text returns something.
-            results = [self._text.number(Known(0), "i64", last)]
+            results = [self._returnable(Known(0), last)]
         self._text.line(f"return {', '.join(symbol.name for symbol in results)};", last)
         text, nodes = self._text.finished()
         return Translation(
@@ -174,8 +174,14 @@ class _Translator:
         if self._in_place:
             self._store_pending()
         values = [(self._expression(one), one) for one in nodes]
-        symbols = [self._text.number(value, self._weak_type([value]), one) for value, one in values]
+        symbols = [self._returnable(value, one) for value, one in values]
         return symbols, tuple if is_tuple else object
+
+    def _returnable(self, value: Value, node: Any) -> Symbol:
+        symbol = self._text.number(value, self._weak_type([value]), node)
+        if isinstance(value, Known) or symbol.variable in self._counters:
+            return self._emit(operations.COPY, [symbol], node)
+        return symbol
 
     # Names
 
@@ -302,7 +308,7 @@ class _Translator:
             found = self._expression(node)
             if not isinstance(found, Known) or not isinstance(found.value, tuple):
                 self._fail(node, "only a tuple can be assigned to several names")
-            values = [Known(one) for one in found.value]
+            values = [one if isinstance(one, Symbol) else Known(one) for one in found.value]
         if len(values) != len(target.elts):
             self._fail(target, f"{len(values)} values for {len(target.elts)} names")
         for one, value in zip(target.elts, values, strict=True):
@@ -518,7 +524,8 @@ class _Translator:
         index = self._expression(node.slice)
         if not isinstance(index, Known):
             self._fail(node, "a subscript must be known")
-        return self._by_python(operator.getitem, [of, index], node)
+        found = cast(Known, self._by_python(operator.getitem, [of, index], node))
+        return found.value if isinstance(found.value, Symbol) else found
 
     def _by_python(
         self, function: Callable[..., Any], values: Sequence[Value], node: Any
@@ -559,10 +566,13 @@ class _Translator:
         if image.dtype not in ("f32", "f64"):
             self._fail(node, f"a stencil times {image.type_text}; expected f32 or f64")
         weights = self._text.stencil(known, image.dtype, node)
-        if image.variable is not None:
-            self._neighboured.add(image.variable)
+        self._read_neighbours(image)
         operands = [weights, image]
         return self._text.call("stencil_product", operands, image.dtype, image.shape, node)
+
+    def _read_neighbours(self, image: Symbol) -> None:
+        if image.variable is not None:
+            self._neighboured.add(image.variable)
 
     def _unary(self, node: ast.UnaryOp) -> Value:
         value = self._expression(node.operand)
@@ -618,25 +628,60 @@ class _Translator:
         return self._emit(operations.SELECT, [condition, *self._of_one_type(values, node)], node)
 
     def _function_call(self, node: ast.Call) -> Value:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+            return self._as_type(node.func.value, node)
         function = self._expression(node.func)
         if not isinstance(function, Known) or not callable(function.value):
             self._fail(node, "this is no function")
-        if node.keywords:
-            self._fail(node.keywords[0].value, "functions have no keyword arguments in a program")
         values = [self._expression(one) for one in node.args]
         called, name = function.value, function.name or "this"
         operation = operations.FUNCTIONS.get(called)
+        attributes = self._attributes(node, operation)
         if values and not any(isinstance(value, Symbol) for value in values):
             of_math = getattr(called, "__module__", "") == "math"
             of_numbers = operation is not None and operation.of != "arrays"
-            if of_numbers or of_math or called in operations.FUNCTIONS_BY_PYTHON:
+            by_python = operations.FUNCTIONS_BY_PYTHON.union(operations.CONVERSIONS)
+            if of_numbers or of_math or called in by_python:
                 return self._by_python(called, values, node)
+        if called in operations.CONVERSIONS and len(values) == 1:
+            return self._converted(cast(Symbol, values[0]), operations.CONVERSIONS[called], node)
         if operation is None:
             self._refuse_call(called, name, node)
         if len(values) != operation.operands:
             of = f"{operation.operands} argument{'s' if operation.operands > 1 else ''}"
             self._fail(node, f"{name} has {of} in a program, not {len(values)}")
-        return self._call(operation, values, node)
+        if operation.results == 1 and not attributes:
+            return self._call(operation, values, node)
+        operands = self._operands(operation, values, node)
+        dtype, shape = operation.result or operands[-1].dtype, operands[-1].shape
+        results = self._text.call_of_several(
+            operation.name + attributes, operands, dtype, shape, operation.results, node
+        )
+        return Known(tuple(results)) if operation.results > 1 else results[0]
+
+    def _as_type(self, of: ast.expr, node: ast.Call) -> Value:
+        value = self._expression(of)
+        wanted = self._expression(node.args[0]) if len(node.args) == 1 else None
+        if not isinstance(value, Symbol) or not isinstance(wanted, Known) or node.keywords:
+            self._fail(node, "astype has one argument in a program, a type of NumPy's")
+        if wanted.value not in operations.CONVERSIONS:
+            self._fail(node, "a program converts to np.float32 and np.float64")
+        return self._converted(value, operations.CONVERSIONS[wanted.value], node)
+
+    def _converted(self, value: Symbol, dtype: str, node: Any) -> Symbol:
+        return self._text.call(f"convert<to = {dtype}>", [value], dtype, value.shape, node)
+
+    def _attributes(self, node: ast.Call, operation: Operation | None) -> str:
+        """Keyword arguments, as the text has them."""
+        given = []
+        for keyword in node.keywords:
+            if operation is None or keyword.arg not in operation.attributes:
+                self._fail(keyword.value, f"no argument {keyword.arg} in a program")
+            value = self._expression(keyword.value)
+            if not isinstance(value, Known) or type(value.value) not in (int, float):
+                self._fail(keyword.value, f"{keyword.arg} must be known, a number")
+            given.append(f"{keyword.arg} = {value.value!r}")
+        return f"<{', '.join(given)}>" if given else ""
 
     def _refuse_call(self, called: Any, name: str, node: Any) -> NoReturn:
         instead = operations.INSTEAD.get(called)
@@ -652,16 +697,22 @@ class _Translator:
     def _call(self, operation: Operation, values: list[Value], node: Any) -> Symbol:
         if operation is operations.SELECT:
             return self._emit(operation, self._of_selection(values, node), node)
-        return self._emit(operation, self._of_one_type(values, node), node)
+        return self._emit(operation, self._operands(operation, values, node), node)
 
-    def _emit(self, operation: Operation, operands: list[Symbol], node: Any) -> Symbol:
-        shape = next((one.shape for one in operands if one.shape), ())
-        if operation.of == "scalars" and shape:
+    def _operands(self, operation: Operation, values: list[Value], node: Any) -> list[Symbol]:
+        operands = self._of_one_type(values, node)
+        if operation.of == "scalars" and any(one.shape for one in operands):
             use = {"min": "minimum", "max": "maximum", "not": "~"}[operation.name]
             self._fail(node, f"{operation.name} of arrays; use {use}")
         if operation.of == "arrays" and not all(one.shape for one in operands):
             self._fail(node, f"{operation.name} of a number; expected an array")
-        if operation.name in ("sum", "dot"):
+        for i in operation.neighbours:
+            self._read_neighbours(operands[i])
+        return operands
+
+    def _emit(self, operation: Operation, operands: list[Symbol], node: Any) -> Symbol:
+        shape = next((one.shape for one in operands if one.shape), ())
+        if operation.reduces:
             shape = ()
         dtype = operation.result or operands[-1].dtype
         return self._text.call(operation.name, operands, dtype, shape, node)
@@ -686,6 +737,7 @@ class _Translator:
             if isinstance(value, Known):
                 self._text.expect_number(value, node)
         weak = self._weak_type(values)
+        values = self._with_counters_as_numbers(values, weak, node)
         strong = [dtype for dtype in map(strong_type, values) if dtype is not None]
         if not strong:
             return [self._text.number(value, weak, node) for value in values]
@@ -711,6 +763,21 @@ class _Translator:
             if wanted != value.dtype and wanted != "bool":
                 raise _Retype(cast(str, value.variable), wanted, node)
         return [self._text.number(value, strong[0], node) for value in values]
+
+    def _with_counters_as_numbers(self, values: list[Value], weak: str, node: Any) -> list[Value]:
+        """What counts a loop is an int of Python's, which has the type of what it meets."""
+        counters = [
+            value
+            for value in values
+            if isinstance(value, Symbol) and value.variable in self._counters
+        ]
+        others = [strong_type(value) for value in values if value not in counters]
+        wanted = next((dtype for dtype in others if dtype is not None), weak)
+        if not counters or wanted not in ("f32", "f64"):
+            return values
+        return [
+            self._converted(value, wanted, node) if value in counters else value for value in values
+        ]
 
     def _weak_type(self, values: Sequence[Value]) -> str:
         """The type of numbers of Python's among others of Python's."""

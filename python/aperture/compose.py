@@ -10,16 +10,20 @@ from aperture._program import Program, program
 from aperture._program_functions import (
     Stencil,
     black,
+    count,
     dot,
     fma,
+    largest,
     maximum,
     minimum,
     red,
+    smallest,
     sqrt,
     stencil,
     sum,
     where,
 )
+from aperture._program_images import lands_inside, lk_least_squares, warp
 from aperture._program_source import ProgramError
 
 __all__ = [
@@ -27,14 +31,20 @@ __all__ = [
     "ProgramError",
     "Stencil",
     "black",
+    "count",
     "dot",
     "fma",
+    "lands_inside",
+    "largest",
+    "lk_least_squares",
     "maximum",
     "minimum",
     "program",
     "red",
+    "smallest",
     "sqrt",
     "stencil",
     "sum",
+    "warp",
     "where",
 ]

@@ -13,6 +13,7 @@
 
 #include "aperture/compose/executable.hpp"
 #include "aperture/compose/plan.hpp"
+#include "aperture/compose_operations/flow.hpp"
 #include "aperture/core/choices.hpp"
 #include "aperture/core/error.hpp"
 #include "python/src/arrays.hpp"
@@ -59,7 +60,7 @@ class ComposedProgramOn {
     ComposedProgramOn(const std::string& text, const std::string& fusion, const std::string& tier,
                       int where)
         : worker_(where),
-          plan_(compose::plan(compose::parse(text), compose::Registry(),
+          plan_(compose::plan(compose::parse(text), registry(),
                               core::parse_choice("fusion", fusions, fusion))),
           tier_(core::parse_choice("tier", tiers, tier)) {}
 
@@ -100,6 +101,12 @@ class ComposedProgramOn {
 
   private:
     using Executor = typename Worker::Executor;
+
+    static compose::Registry registry() {
+        compose::Registry all;
+        compose::add_flow(all);
+        return all;
+    }
 
     compose::Executable<Executor>& executable() {
         if (!executable_) executable_.emplace(worker_.executor(), plan_, tier_);

@@ -68,6 +68,7 @@ class DeviceMemory {
         if (type == "int64") return nb::dtype<std::int64_t>();
         if (type == "uint8") return nb::dtype<std::uint8_t>();
         if (type == "uint16") return nb::dtype<std::uint16_t>();
+        if (type == "bool") return nb::dtype<bool>();
         throw core::InvalidArgument("no arrays of " + type);
     }
 

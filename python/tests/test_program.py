@@ -40,7 +40,8 @@ def by_all_modes(function: Callable[..., Any], *arguments: Any, compiled: bool =
     for mode in ("thesis", "none", "numpy"):
         tier = "automatic" if compiled else "interpreted"
         program = aperture.program(mode=mode, tier=tier)(function)
-        result = program(*copy.deepcopy(arguments))
+        with np.errstate(all="ignore"):
+            result = program(*copy.deepcopy(arguments))
         results.append(result if isinstance(result, tuple) else (result,))
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
@@ -196,6 +197,41 @@ def test_a_number_that_varies_has_the_type_of_all_its_values() -> None:
     assert text.count("scalar f32;") == 6 and "i64;" not in text.replace("iteration i64;", "")
 
 
+def test_conversions_and_counters_of_loops() -> None:
+    def compute(x: Any, n: Any) -> Any:
+        y = x.astype(np.float64)
+        for i in range(4):
+            x = i * x + np.float32(i)
+            y = y + 0.5 * np.float64(i)
+        z = n.astype(np.float32) * x + (x > 0.5).astype(np.float32)
+        return x, y, z, np.float64(dot(x, x)), i
+
+    results = by_all_modes(compute, images(3, 4), np.arange(12).reshape(3, 4), compiled=True)
+    assert [one.dtype for one in results] == ["f4", "f8", "f4", "f8", "i8"]
+
+
+def test_numbers_of_all_elements() -> None:
+    def compute(x: Any, n: Any) -> Any:
+        return (
+            compose.largest(x), compose.smallest(x), compose.count(x > 0.5), compose.sum(n),
+            compose.largest(n), dot(n, n), 3, 2.5,
+        )  # fmt: skip
+
+    n = np.random.default_rng(1).integers(-9, 9, (40, 50))
+    for dtype in (np.float32, np.float64):
+        results = by_all_modes(compute, images(40, 50, dtype=dtype), n)
+        assert results[2] > 0 and results[6] == 3
+    with_nan = np.where(np.arange(90) == 70, np.nan, 1.0)
+    assert np.isnan(by_all_modes(compute, with_nan, n)[:2]).all()
+
+    def of_complex_numbers(z: Any, w: Any) -> Any:
+        return compose.sum(z), dot(z, w)
+
+    z, w = images(2, 30, 40) + 1j * images(2, 30, 40, seed=2)
+    found = aperture.program(tier="interpreted")(of_complex_numbers)(z, w)
+    assert np.allclose(found, [z.sum(), np.vdot(z, w)])
+
+
 def test_numbers_of_both_signs_and_of_two_choices() -> None:
     def compute(x: Any) -> Any:
         return 0.0 * x, -0.0 * x, where(x > 0, 1.0, 0.0), where(x > 0, 1, x), where(True, x, 2.0)
@@ -296,6 +332,28 @@ def test_stencils_with_both_borders_and_filters_of_colours() -> None:
         for shape in ((1, 1), (1, 9), (9, 1), (3, 4), (40, 70)):
             for dtype in (np.float32, np.float64):
                 by_all_modes(compute, images(*shape, dtype=dtype), MEAN, compiled=shape == (9, 1))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (12, 1), (40, 55)])
+def test_images_are_warped_and_matched(shape: tuple[int, int]) -> None:
+    def compute(image: Any, u: Any, v: Any) -> Any:
+        u = 3.0 * u
+        warped = compose.warp(image, u, v)
+        image = compose.warp(warped, v, u) + image
+        inside = compose.lands_inside(u, v)
+        du, dv = compose.lk_least_squares(image, warped, u)
+        both = compose.lk_least_squares(image, warped, v, window=5, regularisation=0.5)
+        return image, warped, inside, du, dv, both[0], both[1]
+
+    image, u, v = images(3, *shape)
+    u[0, 0], v[-1, -1] = np.nan, np.inf
+    by_all_modes(compute, image, u, v)
+
+
+def test_a_warped_image_is_that_of_the_package() -> None:
+    image, u, v = images(3, 40, 55)
+    warped = aperture.warp(image, np.stack([u, v], axis=-1), interpolation="bilinear", device="cpu")
+    assert abs(warped - compose.warp(image, u, v)).max() < 1e-6
 
 
 def test_what_is_outside_of_the_function_may_change(monkeypatch: pytest.MonkeyPatch) -> None:

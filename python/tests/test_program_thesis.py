@@ -3,8 +3,8 @@
 """Programs of Anderson 2014 as the thesis prints them.
 
 The thesis shows the loops of solvers without a function around them, and Program 12 and 15 use
-names that no program sets; here these are parameters. Programs 11 and 16 warp images, Program 9
-is of batches: there are no such operations yet.
+names that no program sets; here these are parameters. Program 11 breaks a line without a sign that
+it goes on. Program 9 is of batches, for which Python has no operations yet.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ OUTSIDE = {
     "sum2d": compose.sum,
     "red": compose.red,
     "black": compose.black,
+    "warp_img2d": compose.warp,
+    "lk_least_squares": compose.lk_least_squares,
 }
 
 
@@ -186,3 +188,48 @@ def test_a_sweep_is_few_kernels_of_images(
     loop = program.explain(*arguments).split("for i in 12")[1]
     heads = re.findall(r"kernel \d+, 6 x 9.*", loop)
     assert len([head for head in heads if "exchange" not in head]) == kernels
+
+
+def moved_scene(rows: int, columns: int) -> Any:
+    """Two images, of which the second is the first moved by (0.6, -0.4) pixels."""
+    y, x = np.indices((rows, columns), sparse=True)
+
+    def image(x: Any, y: Any) -> Any:
+        return (40 * np.sin(0.3 * x) * np.cos(0.25 * y) + 25 * np.sin(0.2 * x + 0.33 * y)).astype(
+            np.float32
+        )
+
+    return image(x, y), image(x - 0.6, y + 0.4)
+
+
+GX = aperture.stencil([[-0.5, 0, 0.5]])
+GY = aperture.stencil([[-0.5], [0], [0.5]])
+
+
+def error_inside(u: Any, v: Any) -> float:
+    return float(np.hypot(u - 0.6, v + 0.4)[8:-8, 8:-8].mean())
+
+
+def test_horn_and_schunck_around_a_solver(thesis: str, tmp_path: Path) -> None:
+    solver = "".join(f"    {line}\n" for line in printed(thesis, 13).strip().split("\n"))
+    text = printed(thesis, 11).replace("im1_data -\n", "im1_data - \\\n")
+    text = re.sub(r"    ###\n.*    ###\n", lambda _: solver, text, flags=re.DOTALL)
+    # The blockwise solver's It is that of the second image less the first.
+    text = text.replace("+ It\n", "- It\n")
+    mean = aperture.stencil({(-1, 0): 0.25, (0, -1): 0.25, (0, 1): 0.25, (1, 0): 0.25})
+    first, second = moved_scene(50, 60)
+    zeros = np.zeros_like(first)
+    arguments = (first, second, mean, GX, GY, zeros, zeros, 0.0, 1.0, 4 * 5.0**2)
+    u, v = modes_agree(text, "hs_oflow", tmp_path, *arguments)
+    long = evaluated(text, tmp_path, **{**OUTSIDE, "num_iter": 300})["hs_oflow"]
+    assert error_inside(*aperture.program(long)(*arguments)) < error_inside(u, v) < 0.6
+    assert error_inside(*aperture.program(long)(*arguments)) < 0.2
+
+
+def test_lucas_and_kanade(thesis: str, tmp_path: Path) -> None:
+    first, second = moved_scene(50, 60)
+    zeros = np.zeros_like(first)
+    arguments = (first, second, GX, GY, zeros, zeros, 0.0, 1.0, 1)
+    text = printed(thesis, 16)
+    du, dv = modes_agree(text, "LKSolver", tmp_path, *arguments)
+    assert error_inside(du, dv) < 0.05
