@@ -23,37 +23,6 @@ struct Preamble {
     std::set<std::string> headers, definitions;
 };
 
-std::string_view cpp_type(Dtype dtype) {
-    switch (dtype) {
-        case Dtype::f32:
-            return "float";
-        case Dtype::f64:
-            return "double";
-        case Dtype::c64:
-            return "core::Complex<float>";
-        case Dtype::c128:
-            return "core::Complex<double>";
-        case Dtype::i64:
-            return "long long";
-        case Dtype::boolean:
-            return "bool";
-    }
-    return "";
-}
-
-/// In bodies.cuh.
-std::string_view name_of(Combination combination) {
-    switch (combination) {
-        case Combination::add:
-            return "SumOf";
-        case Combination::greatest:
-            return "GreatestOf";
-        case Combination::least:
-            return "LeastOf";
-    }
-    return "";
-}
-
 /// Writes the struct of one kernel.
 class KernelWriter {
   public:
@@ -344,6 +313,36 @@ std::string functions(const Kernel& kernel, Target target) {
 }
 
 }  // namespace
+
+std::string_view cpp_type(Dtype dtype) {
+    switch (dtype) {
+        case Dtype::f32:
+            return "float";
+        case Dtype::f64:
+            return "double";
+        case Dtype::c64:
+            return "core::Complex<float>";
+        case Dtype::c128:
+            return "core::Complex<double>";
+        case Dtype::i64:
+            return "long long";
+        case Dtype::boolean:
+            return "bool";
+    }
+    return "";
+}
+
+std::string_view name_of(Combination combination) {
+    switch (combination) {
+        case Combination::add:
+            return "SumOf";
+        case Combination::greatest:
+            return "GreatestOf";
+        case Combination::least:
+            return "LeastOf";
+    }
+    return "";
+}
 
 std::string literal(Dtype dtype, double number) {
     std::array<char, 64> digits{};

@@ -12,6 +12,7 @@
 #include "libcompose/host_compiler.hpp"
 #include "libcompose/interpreter.hpp"
 #include "libcompose/memory.hpp"
+#include "libcompose/operations/text_operation.hpp"
 #include "libcompose/steps.hpp"
 
 namespace aperture::compose {
@@ -64,7 +65,11 @@ HostCompiled compiled(const Plan& plan) {
         source.functions.push_back(CompiledKernel::name("finish", *kernel));
     }
     if (source.functions.empty()) return {};
-    return compile_on_host(source);
+    try {
+        return compile_on_host(source);
+    } catch (const core::CompileError& error) {
+        refuse_text(plan, error);
+    }
 }
 
 /// A kernel of one call at device level.

@@ -14,9 +14,9 @@ namespace aperture::compose {
 namespace {
 
 using kernels::lanes;
-using kernels::SumNumber;
 using kernels::piece_length;
 using kernels::strip_rows;
+using kernels::SumNumber;
 using kernels::Walk;
 
 constexpr std::size_t largest_number = 16;
@@ -139,10 +139,9 @@ struct InterpretedKernel::State {
         : program(of_program), kernel(of_kernel), walk(walk_over(of_kernel.elements)) {
         for (const PlannedCall& planned : kernel.calls) {
             const bool sums = planned.match.level == Level::sum;
+            const CallSite site{program, *planned.call};
             calls.push_back(
-                {planned.operation.get(),
-                 {program, *planned.call},
-                 sums,
+                {planned.operation.get(), site, planned.operation->row_function(site), sums,
                  !sums && planned.match.results[0].is_scalar(),
                  functions_of(planned.match.combination, planned.match.results[0].dtype)});
         }
@@ -156,6 +155,7 @@ struct InterpretedKernel::State {
     struct PreparedCall {
         const Operation* operation;
         CallSite site;
+        RowFunction compute;
         bool sums;
         bool of_scalars;
         SumFunctions sum;
@@ -172,7 +172,7 @@ struct InterpretedKernel::State {
                 operands.push_back({memory(id), nullptr, program[id].type});
             }
             for (const SymbolId id : call.site.call.results) results.push_back(memory(id));
-            call.operation->compute(call.site, {0, 0, 0, 1}, operands, results);
+            call.compute({0, 0, 0, 1}, operands, results);
         }
     }
 
@@ -227,8 +227,8 @@ struct InterpretedKernel::State {
             for (std::size_t k = 0; k < of.results.size(); ++k) {
                 results[k] = call.sums ? sums[i].data() : here(of.results[k]);
             }
-            call.operation->compute(call.site, piece, std::span(operands).first(of.operands.size()),
-                                    std::span(results).first(of.results.size()));
+            call.compute(piece, std::span(operands).first(of.operands.size()),
+                         std::span(results).first(of.results.size()));
         }
     }
 

@@ -42,6 +42,12 @@ void Operation::compute_problem(const CallSite& site, std::span<const void* cons
                                 std::span<void* const>, void*) const {
     throw core::InvalidArgument(site.call.operation + " does not work on batches");
 }
+RowFunction Operation::row_function(const CallSite& site) const {
+    return [this, site](const RowPiece& piece, std::span<const RowOperand> operands,
+                        std::span<void* const> results) {
+        compute(site, piece, operands, results);
+    };
+}
 Code Operation::code(const CallSite& site, std::span<const std::string>,
                      std::span<const std::string>) const {
     throw core::InvalidArgument(site.call.operation + " does not work on elements");

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "libcompose/emit.hpp"
+#include "libcompose/operations/text_operation.hpp"
 #include "libcompose/gpu/gpu_kernels.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/cuda_check.hpp"
@@ -34,8 +35,13 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     if (names.empty()) return;
     const core::KernelSource source{
         "compose", included_texts(plan), kernel_text(plan, Target::device), {"--fmad=false"}};
-    const auto kernels =
-        core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
+    const auto kernels = [&] {
+        try {
+            return core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
+        } catch (const core::CompileError& error) {
+            refuse_text(plan, error);
+        }
+    }();
     core::expects(!kernels.empty(),
                   "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not there");
     for (std::size_t i = 0; i < names.size(); ++i) *slots[i] = kernels[i].kernel;

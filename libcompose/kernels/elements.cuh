@@ -20,6 +20,9 @@
 
 namespace aperture::compose::kernels {
 
+/// Of what is computed of scalars alone.
+struct NoPlace {};
+
 /// The place of an element. `interior`: all columns of halos are in the image.
 template <bool interior>
 struct Place {
@@ -53,11 +56,11 @@ struct Place {
     }
 
     /// The entry `down` rows below and `right` columns to the right, of an image of these extents.
-    template <class Border, class T>
+    template <class Border, bool column_inside = interior, class T>
     APERTURE_HD T neighbour(const T* image, int down, int right) const {
         const index_t r = row + down, c = column + right;
         const index_t inner_row = clamped(r, rows);
-        if constexpr (interior) {
+        if constexpr (column_inside) {
             const T value = image[inner_row * columns + c];
             return Border::zero && r != inner_row ? T(0) : value;
         } else {

@@ -112,6 +112,25 @@ APERTURE_HD T stencil(const Place& at, const T* image, First first, Others... ot
     return sum;
 }
 
+/// An image around a place, whose columns up to `left` and `right` are inside where the place says
+/// so.
+template <class Border, int left, int right, class Place, class T>
+struct Neighbours {
+    const Place& at;
+    const T* image;
+
+    APERTURE_HD T operator()(int down, int to_right) const {
+        if (-left <= to_right && to_right <= right) {
+            return at.template neighbour<Border>(image, down, to_right);
+        }
+        return at.template neighbour<Border, false>(image, down, to_right);
+    }
+};
+template <class Border, int left, int right, class Place, class T>
+APERTURE_HD Neighbours<Border, left, right, Place, T> neighbours(const Place& at, const T* image) {
+    return {at, image};
+}
+
 /// The entry where row + column is even, or odd; else zero.
 template <int remainder, class Place, class T>
 APERTURE_HD T checkered(const Place& at, T entry) {

@@ -11,6 +11,10 @@ namespace aperture::compose {
 /// Throws InvalidArgument if a call has attributes that are not `known`.
 void expects_attributes(const CallSite& site, std::initializer_list<std::string_view> known = {});
 
+/// A type in C++.
+std::string_view cpp_type(Dtype dtype);
+/// The type of bodies.cuh.
+std::string_view name_of(Combination combination);
 /// A number in C++, without rounding.
 std::string literal(Dtype dtype, double number);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -92,6 +93,10 @@ struct RowOperand {
     Type type{};
 };
 
+/// Computes a piece of a row.
+using RowFunction = std::function<void(const RowPiece& piece, std::span<const RowOperand> operands,
+                                       std::span<void* const> results)>;
+
 /// A call at device level with the memory that its library wants to keep from run to run.
 template <class Executor>
 class DeviceCall {
@@ -118,6 +123,10 @@ class Operation {
     virtual void compute(const CallSite& site, const RowPiece& piece,
                          std::span<const RowOperand> operands,
                          std::span<void* const> results) const;
+
+    /// What computes a call, made once before it runs: `compute` by default. Throws InvalidArgument
+    /// if the call cannot be interpreted. The operation and what the site refers to outlive it.
+    virtual RowFunction row_function(const CallSite& site) const;
 
     /// Computes a problem of operations at block level. `operands` are the problem's numbers, or a
     /// scalar. Must not throw.
