@@ -9,6 +9,29 @@
 /// these numbers as they take others, and each lane has the bits of a problem alone.
 namespace aperture::compose::kernels {
 
+/// a b + c, rounded once. Compilers miss the instruction in some loops over lanes.
+template <class Real>
+inline core::Pack<Real> multiply_add_packs(core::Pack<Real> a, core::Pack<Real> b,
+                                           core::Pack<Real> c) {
+#if defined(__AVX512F__) && __has_builtin(__builtin_ia32_vfmaddps512_mask)
+    constexpr int current_rounding = 4;
+    if constexpr (sizeof(Real) == sizeof(float)) {
+        return __builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, current_rounding);
+    } else {
+        return __builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, current_rounding);
+    }
+#elif defined(__FMA__) && __has_builtin(__builtin_ia32_vfmaddps256)
+    if constexpr (sizeof(Real) == sizeof(float)) {
+        return __builtin_ia32_vfmaddps256(a, b, c);
+    } else {
+        return __builtin_ia32_vfmaddpd256(a, b, c);
+    }
+#else
+    for (int i = 0; i < core::lanes<Real>; ++i) c[i] = ::fma(a[i], b[i], c[i]);
+    return c;
+#endif
+}
+
 /// One number of each of as many problems as a register holds.
 template <class Real>
 struct Lanes {
@@ -31,7 +54,6 @@ struct Lanes {
     friend Lanes operator-(Lanes a) { return -a.values; }
     friend Condition operator<(Lanes a, Lanes b) { return a.values < b.values; }
 
-    friend Lanes quotient(Lanes a, Lanes b) { return a / b; }
     friend Lanes conj(Lanes a) { return a; }
     friend Lanes real_part(Lanes a) { return a; }
     friend Lanes norm(Lanes a) { return a * a; }
@@ -40,10 +62,7 @@ struct Lanes {
     friend Lanes multiply_add_conj(Lanes sum, Lanes a, Lanes b) { return fma(a, b, sum); }
     friend Lanes fused_multiply_add(Lanes a, Lanes b, Lanes c) { return fma(a, b, c); }
     friend Lanes fma(Lanes a, Lanes b, Lanes c) {
-        for (int i = 0; i < count; ++i) {
-            c.values[i] = ::fma(a.values[i], b.values[i], c.values[i]);
-        }
-        return c;
+        return multiply_add_packs<Real>(a.values, b.values, c.values);
     }
     friend Lanes sqrt(Lanes a) {
         for (int i = 0; i < count; ++i) a.values[i] = ::sqrt(a.values[i]);
@@ -52,6 +71,11 @@ struct Lanes {
     friend Lanes fabs(Lanes a) {
         for (int i = 0; i < count; ++i) a.values[i] = ::fabs(a.values[i]);
         return a;
+    }
+    friend void hold(Lanes& a) { core::hold(a.values); }
+    friend void hold(core::Complex<Lanes>& a) {
+        core::hold(a.re.values);
+        core::hold(a.im.values);
     }
     friend Lanes weight(Lanes a) { return fabs(a); }
     friend Lanes choose(Condition condition, Lanes a, Lanes b) {
@@ -73,19 +97,18 @@ struct LaneRows {
         b.rows = condition ? LaneRows(a).rows : b.rows;
         return b;
     }
+    /// Each lane takes its row from those below.
     template <class View>
     friend void exchange_rows(const View& matrix, int row, const LaneRows& others, int column) {
-        constexpr int parts = sizeof(matrix(0, 0)) / sizeof(Lanes<Real>);  // 2 if complex
-        for (int part = 0; part < parts; ++part) {
-            auto* const here = reinterpret_cast<Lanes<Real>*>(&matrix(row, column)) + part;
-            for (int i = 0; i < Lanes<Real>::count; ++i) {
-                auto* const there =
-                    reinterpret_cast<Lanes<Real>*>(&matrix(int(others.rows[i]), column)) + part;
-                const Real entry = here->values[i];
-                here->values[i] = there->values[i];
-                there->values[i] = entry;
-            }
+        const auto here = matrix(row, column);
+        auto chosen = here;
+        for (int other = row + 1; other < matrix.rows; ++other) {
+            const auto is_other = others.rows == LaneRows(other).rows;
+            const auto there = matrix(other, column);
+            chosen = choose(is_other, there, chosen);
+            matrix(other, column) = choose(is_other, here, there);
         }
+        matrix(row, column) = chosen;
     }
 };
 

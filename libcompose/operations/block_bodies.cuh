@@ -71,15 +71,30 @@ APERTURE_HD void each_entry(const Group& group, int rows, int columns, const Bod
     }
 }
 
-APERTURE_HD float quotient(float a, float b) { return a / b; }
-APERTURE_HD double quotient(double a, double b) { return a / b; }
+/// By a real number.
+template <class T>
+APERTURE_HD T quotient(T a, T b) {
+    return a / b;
+}
 template <class T>
 APERTURE_HD core::Complex<T> quotient(core::Complex<T> a, T b) {
     return {a.re / b, a.im / b};
 }
 template <class T>
-APERTURE_HD core::Complex<T> quotient(core::Complex<T> a, core::Complex<T> b) {
-    return quotient(product(a, conj(b)), norm(b));
+APERTURE_HD T reciprocal(T a) {
+    return T(1) / a;
+}
+template <class T>
+APERTURE_HD core::Complex<T> reciprocal(core::Complex<T> a) {
+    return conj(a) * reciprocal(norm(a));
+}
+template <class T>
+APERTURE_HD T scaled(T a, T by) {
+    return product(a, by);
+}
+template <class T>
+APERTURE_HD core::Complex<T> scaled(core::Complex<T> a, T by) {
+    return a * by;
 }
 /// What pivots are chosen by.
 APERTURE_HD float weight(float a) { return fabs(a); }
@@ -138,19 +153,74 @@ APERTURE_HD typename View::Number entry(const View& matrix, int row, int column)
     if constexpr (form == Form::adjoint) return conj(matrix(column, row));
 }
 
+/// Unrolls a loop over a tile, so that the tile is in registers.
+#if defined(__CUDACC__)
+#define APERTURE_IN_REGISTERS _Pragma("unroll")
+#else
+#define APERTURE_IN_REGISTERS _Pragma("GCC unroll 8")
+#endif
+
+/// Keeps a number in a register, if it is one that compilers would load at each use.
+template <class T>
+APERTURE_HD void hold(T&) {}
+
+/// Entries [row, row + rows) x [column, column + columns) of C = A B, by one thread.
+template <int rows, int columns, Form form_a, Form form_b, class C, class A, class B>
+APERTURE_HD void multiply_tile(const C& c, const A& a, const B& b, int row, int column) {
+    using Number = typename C::Number;
+    const int depth = form_a == Form::plain ? a.columns : a.rows;
+    Number sums[rows][columns];
+    APERTURE_IN_REGISTERS
+    for (int i = 0; i < rows; ++i) {
+        APERTURE_IN_REGISTERS
+        for (int j = 0; j < columns; ++j) sums[i][j] = Number(0);
+    }
+    for (int k = 0; k < depth; ++k) {
+        Number left[rows];
+        APERTURE_IN_REGISTERS
+        for (int i = 0; i < rows; ++i) left[i] = entry<form_a>(a, row + i, k);
+        APERTURE_IN_REGISTERS
+        for (int j = 0; j < columns; ++j) {
+            Number right = entry<form_b>(b, k, column + j);
+            hold(right);
+            APERTURE_IN_REGISTERS
+            for (int i = 0; i < rows; ++i) sums[i][j] = multiply_add(sums[i][j], left[i], right);
+        }
+    }
+    APERTURE_IN_REGISTERS
+    for (int i = 0; i < rows; ++i) {
+        APERTURE_IN_REGISTERS
+        for (int j = 0; j < columns; ++j) c(row + i, column + j) = sums[i][j];
+    }
+}
+
 /// C = A B
 template <Form form_a, Form form_b>
 struct MatrixMultiply {
     template <class Group, class C, class A, class B>
     APERTURE_HD static void of(const Group& group, const C& c, const A& a, const B& b) {
-        const int depth = form_a == Form::plain ? a.columns : a.rows;
-        each_entry(group, c.rows, c.columns, [&](int row, int column) {
-            typename C::Number sum(0);
-            for (int k = 0; k < depth; ++k) {
-                sum = multiply_add(sum, entry<form_a>(a, row, k), entry<form_b>(b, k, column));
-            }
-            c(row, column) = sum;
-        });
+        if constexpr (Group::size == 1) {
+            constexpr int tile = core::is_complex<typename C::Number> ? 2 : 4;
+            int row = 0;
+            for (; row + tile <= c.rows; row += tile) multiply_rows<tile, tile>(c, a, b, row);
+            for (; row < c.rows; ++row) multiply_rows<1, tile>(c, a, b, row);
+        } else {
+            each_entry(group, c.rows, c.columns, [&](int row, int column) {
+                multiply_tile<1, 1, form_a, form_b>(c, a, b, row, column);
+            });
+        }
+    }
+
+  private:
+    template <int rows, int tile, class C, class A, class B>
+    APERTURE_HD static void multiply_rows(const C& c, const A& a, const B& b, int row) {
+        int column = 0;
+        for (; column + tile <= c.columns; column += tile) {
+            multiply_tile<rows, tile, form_a, form_b>(c, a, b, row, column);
+        }
+        for (; column < c.columns; ++column) {
+            multiply_tile<rows, 1, form_a, form_b>(c, a, b, row, column);
+        }
     }
 };
 
@@ -222,8 +292,8 @@ struct Cholesky {
             });
             group.sync();
             const auto root = sqrt(real_part(l(j, j)));
-            each(group, order - j - 1,
-                 [&](int i) { l(j + 1 + i, j) = quotient(l(j + 1 + i, j), root); });
+            const auto inverse = reciprocal(root);
+            each(group, order - j - 1, [&](int i) { l(j + 1 + i, j) = l(j + 1 + i, j) * inverse; });
             group.sync();
             if (group.rank == 0) l(j, j) = root;
         }
@@ -233,37 +303,45 @@ struct Cholesky {
 enum class Diagonal { any, real, ones };
 
 template <Diagonal diagonal, class T>
-APERTURE_HD T divided(T a, T by) {
-    if constexpr (diagonal == Diagonal::any) return quotient(a, by);
-    if constexpr (diagonal == Diagonal::real) return quotient(a, real_part(by));
-    if constexpr (diagonal == Diagonal::ones) return a;
+APERTURE_HD auto inverse_of(T entry) {
+    if constexpr (diagonal == Diagonal::any) return reciprocal(entry);
+    if constexpr (diagonal == Diagonal::real) return reciprocal(real_part(entry));
+    if constexpr (diagonal == Diagonal::ones) return RealOf<T>(1);
 }
 
-/// X = L^-1 X, of a lower triangular L; also waits for X.
-template <Diagonal diagonal, class Group, class L, class X>
-APERTURE_HD void solve_lower(const Group& group, const L& l, const X& x) {
-    for (int k = 0; k < x.rows; ++k) {
+/// X = T^-1 X, of a triangular T that is read in a form; its columns are eliminated from the first
+/// on if it is lower triangular, else from the last on. Also waits for X.
+template <bool lower, Diagonal diagonal, Form form, class Group, class T, class X>
+APERTURE_HD void solve_triangle(const Group& group, const T& t, const X& x) {
+    const int order = x.rows;
+    const auto place = [&](int step) { return lower ? step : order - 1 - step; };
+    if (x.columns >= Group::size) {  // A thread computes all of a column.
+        for (int step = 0; step < order; ++step) {
+            const int row = place(step);
+            const auto inverse = inverse_of<diagonal>(t(row, row));
+            each(group, x.columns, [&](int column) {
+                auto sum = x(row, column);
+                for (int before = 0; before < step; ++before) {
+                    const int k = place(before);
+                    sum = multiply_add(sum, -entry<form>(t, row, k), x(k, column));
+                }
+                x(row, column) = diagonal == Diagonal::ones ? sum : scaled(sum, inverse);
+            });
+        }
+        group.sync();
+        return;
+    }
+    for (int step = 0; step < order; ++step) {
+        const int k = place(step);
         if constexpr (diagonal != Diagonal::ones) {
+            const auto inverse = inverse_of<diagonal>(t(k, k));
             each(group, x.columns,
-                 [&](int column) { x(k, column) = divided<diagonal>(x(k, column), l(k, k)); });
+                 [&](int column) { x(k, column) = scaled(x(k, column), inverse); });
             group.sync();
         }
-        each_entry(group, x.rows - k - 1, x.columns, [&](int i, int column) {
-            auto& entry = x(k + 1 + i, column);
-            entry = multiply_add(entry, -l(k + 1 + i, k), x(k, column));
-        });
-        group.sync();
-    }
-}
-/// X = U^-1 X, of an upper triangular U.
-template <Diagonal diagonal, Form form, class Group, class U, class X>
-APERTURE_HD void solve_upper(const Group& group, const U& u, const X& x) {
-    for (int k = x.rows - 1; k >= 0; --k) {
-        each(group, x.columns,
-             [&](int column) { x(k, column) = divided<diagonal>(x(k, column), u(k, k)); });
-        group.sync();
-        each_entry(group, k, x.columns, [&](int i, int column) {
-            x(i, column) = multiply_add(x(i, column), -entry<form>(u, i, k), x(k, column));
+        each_entry(group, order - 1 - step, x.columns, [&](int i, int column) {
+            const int row = place(step + 1 + i);
+            x(row, column) = multiply_add(x(row, column), -entry<form>(t, row, k), x(k, column));
         });
         group.sync();
     }
@@ -307,8 +385,9 @@ APERTURE_HD void factor_lu(const Group& group, const A& a, const X& x) {
             for (int m = 0; m < k; ++m) sum = multiply_add(sum, -a(k, m), a(m, k + 1 + i));
             a(k, k + 1 + i) = sum;
         });
+        const auto inverse = reciprocal(a(k, k));
         each(group, order - k - 1,
-             [&](int i) { a(k + 1 + i, k) = quotient(a(k + 1 + i, k), a(k, k)); });
+             [&](int i) { a(k + 1 + i, k) = product(a(k + 1 + i, k), inverse); });
         group.sync();
     }
 }
@@ -338,17 +417,16 @@ APERTURE_HD void solve_in_place(const Group& group, const A& a, const X& x, cons
         Copied::of(group, work..., a);
         group.sync();
         factor_lu<true>(group, work..., x);
-        solve_lower<Diagonal::ones>(group, work..., x);
-        solve_upper<Diagonal::any, Form::plain>(group, work..., x);
+        solve_triangle<true, Diagonal::ones, Form::plain>(group, work..., x);
+        solve_triangle<false, Diagonal::any, Form::plain>(group, work..., x);
     } else if constexpr (shape == Shape::positive_definite) {
         Cholesky::of(group, work..., a);
         group.sync();
-        solve_lower<Diagonal::real>(group, work..., x);
-        solve_upper<Diagonal::real, Form::adjoint>(group, work..., x);
+        solve_triangle<true, Diagonal::real, Form::plain>(group, work..., x);
+        solve_triangle<false, Diagonal::real, Form::adjoint>(group, work..., x);
     } else {
         group.sync();
-        if constexpr (shape == Shape::lower) solve_lower<Diagonal::any>(group, a, x);
-        if constexpr (shape == Shape::upper) solve_upper<Diagonal::any, Form::plain>(group, a, x);
+        solve_triangle<shape == Shape::lower, Diagonal::any, Form::plain>(group, a, x);
     }
 }
 

@@ -27,11 +27,11 @@ std::size_t word_of(const CallSite& site, const std::string& name,
     const auto found = site.call.attributes.find(name);
     if (found == site.call.attributes.end()) return 0;
     const auto* const word = std::get_if<std::string>(&found->second);
-    std::string all;
     for (std::size_t i = 0; i < count; ++i) {
         if (word != nullptr && *word == words[i]) return i;
-        all += core::text(i == 0 ? "" : ", ", words[i]);
     }
+    std::string all;
+    for (const std::string_view one : words) all += core::text(all.empty() ? "" : ", ", one);
     throw core::InvalidArgument(
         core::text(name, " of ", site.call.operation, " must be one of ", all));
 }
@@ -81,9 +81,12 @@ Type result_of(const Type& like, index_t rows, index_t columns) {
 }
 Match match_of(const CallSite& site, std::vector<Type> results, double products,
                const Type& workspace = {}) {
-    return {Level::block, std::move(results),
+    return {Level::block,
+            std::move(results),
             std::vector<Access>(site.operands(), Access{Access::Kind::problem}),
-            products * flops_of_product(site.type(0)), Combination::add, workspace};
+            products * flops_of_product(site.type(0)),
+            Combination::add,
+            workspace};
 }
 
 Match match_multiply(const CallSite& site) {

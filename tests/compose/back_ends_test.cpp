@@ -51,7 +51,8 @@ void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, const ProgramMemo
 #endif
 
 const std::map<std::string, std::string>& programs() {
-    static const std::map<std::string, std::string> all{{"Jacobi", R"(program jacobi {
+    static const std::map<std::string, std::string> all{
+        {"Jacobi", R"(program jacobi {
             input b: array f32[19, 300]; inout x: array f32[19, 300]; number D: f32 = 0.7;
             stencil R: f32 replicate {(0, -1): 0.1, (-1, 0): 0.3, (1, 0): 0.3, (0, 2): 0.1};
             constant n = 5; local i: iteration i64; local f: array f32[19, 300];
@@ -62,7 +63,7 @@ const std::map<std::string, std::string>& programs() {
             }
             return x, r;
         })"},
-                                                        {"ConjugateGradients", R"(program cg {
+        {"ConjugateGradients", R"(program cg {
             input b: array f32[33, 270]; inout x: array f32[33, 270];
             stencil A: f32 zero {(0, 0): 4.1, (-1, 0): -1, (1, 0): -1, (0, -1): -1, (0, 1): -1};
             number eps: f32 = 1e-3; constant n = 50; local i: iteration i64;
@@ -81,7 +82,7 @@ const std::map<std::string, std::string>& programs() {
             }
             return x, rs, last;
         })"},
-                                                        {"BranchesAndWhile", R"(program p {
+        {"BranchesAndWhile", R"(program p {
             input v: array f64[9001]; inout w: array f64[9001]; inout s: scalar f64;
             number half: f64 = 0.5; number small: f64 = 0.01; constant n = 4;
             local i: iteration i64; local k: iteration i64; local m: array bool[9001];
@@ -104,7 +105,25 @@ const std::map<std::string, std::string>& programs() {
             s = sum(w); odd = copy(k);
             return q, w, odd;
         })"},
-                                                        {"Reductions", R"(program p {
+        // Groups of one thread, of 8 and 32 lanes, and of a block.
+        {"Batches", R"(program batches {
+            input A: batch f32[70, 6, 9]; input B: batch f32[70, 6, 3]; inout x: batch f32[70, 6];
+            input C: batch c64[69, 3, 3]; input c: batch c64[69, 3]; input M: batch f64[70, 2, 2];
+            input D: batch f64[9, 24, 24]; input d: batch f64[9, 24]; input k: scalar f64;
+            constant n = 3; local i: iteration i64; local two: scalar f64;
+            local S: batch f32[70, 6, 6]; local L: batch f32[70, 6, 6];
+            local Z: batch f32[70, 6, 3]; local y: batch f32[70, 6]; local s: batch f32[70, 1];
+            local R: batch c64[69, 3, 3]; local I: batch c64[69, 3, 3]; local q: batch c64[69, 3];
+            local r: batch c64[69, 3]; local Lo: batch f64[70, 2, 2]; local Up: batch f64[70, 2, 2];
+            local N: batch f64[70, 2, 2]; local E: batch f64[9, 24, 24]; local e: batch f64[9, 24];
+            S = rank_k(A); L = cholesky(S); Z = solve<matrix = positive_definite>(S, B);
+            for i in n { y = matrix_multiply(L, x); s = norm(y); x = divide(y, s); }
+            R, q = qr(C, c); r = solve<matrix = upper>(R, q); I = inverse(C);
+            two = add(k, k); N = multiply(two, M); Lo, Up = lu(N); N = matrix_multiply(Lo, Up);
+            E = matrix_multiply<a = transposed, b = adjoint>(D, D); e = solve(D, d);
+            return x, Z, R, r, I, N, E, e, two;
+        })"},
+        {"Reductions", R"(program p {
             input x: array f32[9, 600]; input y: array f64[9, 600]; input a: array c64[9, 600];
             input b: array c64[9, 600]; input z: array c128[9, 600]; input i: array i64[9, 600];
             input m: array bool[9, 600]; local q: scalar f32; local r: scalar f64;
@@ -114,7 +133,7 @@ const std::map<std::string, std::string>& programs() {
             v = sum(i); w = smallest(i); k = count(m);
             return q, r, s, t, u, v, w, k;
         })"},
-                                                        {"Empty", R"(program p {
+        {"Empty", R"(program p {
             input v: array f32[0, 7]; local s: scalar f32; local w: array f32[0, 7];
             w = add(v, v); s = sum(w); return s, w;
         })"},
@@ -171,7 +190,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
-                                         "Reductions", "Empty", "Random"),
+                                         "Batches", "Reductions", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace

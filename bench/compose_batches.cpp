@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/compose_batches.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "aperture/compose/executable.hpp"
+#include "aperture/core/array.hpp"
+#include "aperture/dense/batch_blas.hpp"
+#include "aperture/dense/batch_factor.hpp"
+#include "bench/program.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using compose::Executable;
+using compose::Fusion;
+using compose::Tier;
+using core::index_t;
+
+std::string matrices(index_t problems, index_t rows, index_t columns) {
+    return core::text("batch f32[", problems, ", ", rows, ", ", columns, "]");
+}
+
+/// ||A B c|| (D E + D)
+std::string listing1(index_t problems) {
+    const std::string small = matrices(problems, 3, 3), large = matrices(problems, 5, 5);
+    const std::string vectors = core::text("batch f32[", problems, ", 3]");
+    return core::text("program listing1 { input A: ", small, "; input B: ", small,
+                      "; input c: ", vectors, "; input D: ", large, "; input E: ", large,
+                      "; local M1: ", small, "; local v1: ", vectors, "; local s1: batch f32[",
+                      problems, ", 1]; local M2: ", large, "; local M3: ", large,
+                      "; local F: ", large,
+                      "; M1 = matrix_multiply(A, B); v1 = matrix_multiply(M1, c); s1 = norm(v1);"
+                      "M2 = matrix_multiply(D, E); M3 = add(M2, D); F = multiply(M3, s1);"
+                      "return F; }");
+}
+std::string product(index_t problems, index_t order) {
+    const std::string type = matrices(problems, order, order);
+    return core::text("program product { input A: ", type, "; input B: ", type, "; local C: ", type,
+                      "; C = matrix_multiply(A, B); return C; }");
+}
+std::string solution(index_t problems, index_t order) {
+    const std::string vectors = core::text("batch f32[", problems, ", ", order, "]");
+    return core::text("program solution { input S: ", matrices(problems, order, order),
+                      "; input b: ", vectors, "; local x: ", vectors,
+                      "; x = solve<matrix = positive_definite>(S, b); return x; }");
+}
+
+/// Host memory of a program's inputs, filled with random numbers, and of its result.
+struct Data {
+    explicit Data(const compose::Program& program) {
+        std::mt19937 generator(1);
+        std::uniform_real_distribution<float> uniform(-1, 1);
+        for (const compose::Symbol& symbol : program.symbols) {
+            if (symbol.source != compose::Source::input) continue;
+            std::vector<float>& numbers = inputs[symbol.name];
+            numbers.resize(std::size_t(symbol.type.size()));
+            std::generate(numbers.begin(), numbers.end(), [&] { return uniform(generator); });
+            if (symbol.name == "S") make_definite(symbol.type, numbers);
+            arguments[symbol.name] = {numbers.data(), symbol.type};
+        }
+        const auto& values = std::get<compose::Return>(program.statements.back().what).values;
+        const compose::Type& type = program[values.front()].type;
+        result.resize(std::size_t(type.size()));
+        results = {{result.data(), type}};
+    }
+    /// Symmetric, with dominant diagonals.
+    static void make_definite(const compose::Type& type, std::vector<float>& numbers) {
+        const index_t order = type.rows();
+        for (index_t p = 0; p < type.extent[0]; ++p) {
+            float* const s = numbers.data() + p * order * order;
+            for (index_t i = 0; i < order; ++i) {
+                for (index_t j = 0; j < i; ++j) s[i * order + j] = s[j * order + i];
+                s[i * order + i] += float(order + 1);
+            }
+        }
+    }
+
+    std::map<std::string, std::vector<float>> inputs;
+    std::vector<float> result;
+    compose::Arguments arguments;
+    std::vector<compose::Argument> results;
+};
+
+/// Interpreted, without fusion: the oracle, which tests compare with arithmetic in double.
+std::vector<float> expected_of(const compose::Program& program, Data data) {
+    core::Cpu cpu;
+    for (auto& [name, argument] : data.arguments) argument.data = data.inputs[name].data();
+    data.results.front().data = data.result.data();
+    Executable<core::Cpu>(cpu, plan(program, compose::Registry(), Fusion::none), Tier::interpreted)
+        .run(cpu, data.arguments, data.results);
+    return data.result;
+}
+
+void report(benchmark::State& state, const compose::Program& program, const Data& data,
+            double seconds, double bytes, float tolerance) {
+    const auto problems = double(data.results.front().type.extent[0]);
+    state.counters["M/s"] = problems / seconds * 1e-6;
+    state.counters["bytes/problem"] = bytes / problems;
+    state.counters["GB/s"] = bytes / seconds * 1e-9;
+    const std::vector<float> expected = expected_of(program, data);
+    float largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        largest = std::max(largest, std::abs(data.result[i] - expected[i]));
+    }
+    if (!(largest <= tolerance)) fail(state, core::text("a result is wrong by ", largest));
+}
+
+template <class Executor>
+double bytes_of(const Executable<Executor>& executable) {
+    double bytes = 0;
+    for (const compose::Kernel* kernel : executable.plan().kernels()) bytes += kernel->bytes;
+    return bytes;
+}
+
+void composed(benchmark::State& state, const std::string& name, const std::string& text,
+              Fusion fusion, Tier tier) {
+    const compose::Program program = compose::parse(text);
+    Data data(program);
+    core::Cpu cpu;
+    Executable<core::Cpu> executable(cpu, plan(program, compose::Registry(), fusion), tier);
+    const double best = measure(state, name, [&] {
+        const core::Stopwatch watch;
+        executable.run(cpu, data.arguments, data.results);
+        return watch.seconds();
+    });
+    report(state, program, data, best, bytes_of(executable), 0);
+}
+
+/// A function of libdense that fills `data.result`, for a program of one kernel.
+template <class Call>
+void libdense(benchmark::State& state, const std::string& name, const std::string& text,
+              const Call& call) {
+    const compose::Program program = compose::parse(text);
+    Data data(program);
+    core::Cpu cpu;
+    const double best = measure(state, name, [&] { return call(cpu, data); });
+    core::Cpu one(1);
+    const auto bytes = bytes_of(Executable<core::Cpu>(
+        one, plan(program, compose::Registry(), Fusion::thesis), Tier::interpreted));
+    report(state, program, data, best, bytes, 1e-4F);
+}
+double multiply(core::Cpu& cpu, Data& data, index_t problems, index_t order) {
+    using core::Host;
+    const core::Extents<3> extents{problems, order, order};
+    const core::Stopwatch watch;
+    dense::gemm<float>(cpu, dense::Op::none, dense::Op::none, 1.0F,
+                       core::View<const float, 3, Host>(data.inputs.at("A").data(), extents),
+                       core::View<const float, 3, Host>(data.inputs.at("B").data(), extents), 0.0F,
+                       core::View<float, 3, Host>(data.result.data(), extents));
+    return watch.seconds();
+}
+double solve(core::Cpu& cpu, Data& data, std::vector<int>& info, index_t problems, index_t order) {
+    using core::Host;
+    data.result = data.inputs.at("b");
+    const core::Stopwatch watch;
+    dense::solve<float>(
+        cpu, dense::Factorisation::cholesky,
+        core::View<const float, 3, Host>(data.inputs.at("S").data(), {problems, order, order}),
+        core::View<float, 3, Host>(data.result.data(), {problems, 1, order}),
+        core::View<int, 1, Host>(info.data(), {problems}), core::View<float, 1, Host>());
+    return watch.seconds();
+}
+
+#if APERTURE_CUDA
+void composed_on_gpu(benchmark::State& state, const std::string& name, const std::string& text,
+                     Fusion fusion) {
+    const compose::Program program = compose::parse(text);
+    Data data(program);
+    core::Gpu gpu;
+    using Numbers = core::Array<float, 1, core::Device>;
+    std::vector<Numbers> memory;
+    const auto on_device = [&](const compose::Argument& host) {
+        const Numbers& numbers = memory.emplace_back(core::Extents<1>{host.type.size()});
+        return compose::Argument{const_cast<float*>(numbers.data()), host.type};
+    };
+    compose::Arguments arguments;
+    for (const auto& [symbol, host] : data.arguments) {
+        arguments[symbol] = on_device(host);
+        core::copy(gpu,
+                   core::View<const float, 1, core::Host>(static_cast<const float*>(host.data),
+                                                          {host.type.size()}),
+                   memory.back().view());
+    }
+    const std::vector results{on_device(data.results.front())};
+    Executable<core::Gpu> executable(gpu, plan(program, compose::Registry(), fusion));
+    core::Timeline timeline;
+    const double best = measure(state, name, [&] {
+        return seconds_on(gpu, timeline, calls_in_a_row,
+                          [&](std::size_t) { executable.run(gpu, arguments, results); });
+    });
+    core::copy(gpu, std::as_const(memory.back()).view(),
+               core::View<float, 1, core::Host>(data.result.data(), {index_t(data.result.size())}));
+    gpu.synchronize();
+    report(state, program, data, best, bytes_of(executable), 0);
+}
+#endif
+
+}  // namespace
+
+void register_composed_batches() {
+    const std::pair<const char*, Fusion> fusions[] = {{"fused", Fusion::thesis},
+                                                      {"unfused", Fusion::none}};
+    // Those of the paper's section 5, and more than caches hold.
+    const std::vector<index_t> sizes =
+        smoke ? std::vector<index_t>{100} : std::vector<index_t>{31744, index_t{1} << 21};
+    for (const index_t problems : sizes) {
+        const std::string text = listing1(problems);
+        for (const auto& [word, fusion] : fusions) {
+            add_measured(core::text("listing1/", word, "/", problems),
+                         [=, fusion = fusion](benchmark::State& state, const std::string& name) {
+                             composed(state, name, text, fusion, Tier::compiled);
+                         });
+        }
+        add_measured(core::text("listing1/interpreted/", problems),
+                     [=](benchmark::State& state, const std::string& name) {
+                         composed(state, name, text, Fusion::thesis, Tier::interpreted);
+                     });
+    }
+    for (const index_t order : {3, 5, 8, 16, 32}) {
+        const index_t problems = (smoke ? 10'000 : 1'000'000) / (order * order);
+        const std::string products = product(problems, order),
+                          solutions = solution(problems, order);
+        add_measured(core::text("batches/product/composed/", order),
+                     [=](benchmark::State& state, const std::string& name) {
+                         composed(state, name, products, Fusion::thesis, Tier::compiled);
+                     });
+        add_measured(core::text("batches/product/libdense/", order),
+                     [=](benchmark::State& state, const std::string& name) {
+                         libdense(state, name, products, [=](core::Cpu& cpu, Data& data) {
+                             return multiply(cpu, data, problems, order);
+                         });
+                     });
+        add_measured(core::text("batches/solution/composed/", order),
+                     [=](benchmark::State& state, const std::string& name) {
+                         composed(state, name, solutions, Fusion::thesis, Tier::compiled);
+                     });
+        add_measured(core::text("batches/solution/libdense/", order),
+                     [=](benchmark::State& state, const std::string& name) {
+                         std::vector<int> info(std::size_t(problems), 0);
+                         libdense(state, name, solutions, [&](core::Cpu& cpu, Data& data) {
+                             return solve(cpu, data, info, problems, order);
+                         });
+                     });
+    }
+#if APERTURE_CUDA
+    if (!core::gpu_status().usable) return;
+    for (const index_t problems : sizes) {
+        const std::string text = listing1(problems);
+        for (const auto& [word, fusion] : fusions) {
+            add_measured(core::text("gpu/listing1/", word, "/", problems),
+                         [=, fusion = fusion](benchmark::State& state, const std::string& name) {
+                             composed_on_gpu(state, name, text, fusion);
+                         });
+        }
+    }
+    for (const index_t order : {3, 5, 8, 16, 32}) {
+        const index_t problems = (smoke ? 10'000 : 40'000'000) / (order * order);
+        for (const auto& [word, text] : {std::pair{"product", product(problems, order)},
+                                         std::pair{"solution", solution(problems, order)}}) {
+            add_measured(core::text("gpu/batches/", word, "/composed/", order),
+                         [=, text = text](benchmark::State& state, const std::string& name) {
+                             composed_on_gpu(state, name, text, Fusion::thesis);
+                         });
+        }
+    }
+#endif
+}
+
+}  // namespace aperture::bench
