@@ -46,8 +46,10 @@ stap::Problem problem_of(const std::string& size, stap::Implementation implement
                               of.steering_vectors);
 }
 
-/// Program 9 of Anderson 2014.
-std::string program_text(const stap::Problem& p, bool snapshots) {
+/// How program 9 of Anderson 2014 is written.
+enum class Form { one_pass, stages, snapshots };
+
+std::string program_text(const stap::Problem& p, Form form) {
     const index_t n = p.order, d = p.steering_vectors, block = p.parameters.training_block;
     const index_t problems = p.doppler_bins * p.training_sets;
     const std::string attributes =
@@ -58,7 +60,11 @@ std::string program_text(const stap::Problem& p, bool snapshots) {
         "]; local covariance: batch c64[", problems, ", ", n, ", ", n,
         "]; local weights: batch c64[", problems, ", ", d, ", ", n, "]; local result: array c64[",
         d, ", ", p.doppler_bins, ", ", p.shape.range_cells, "];");
-    if (!snapshots) {
+    if (form == Form::one_pass) {
+        return head + core::text("result = adapt_cube<", attributes,
+                                 ", loading = 0.01>(cube, steering); return result; }");
+    }
+    if (form == Form::stages) {
         return head + core::text("covariance = estimate_covariance<", attributes,
                                  ", loading = 0.01>(cube);"
                                  "weights = solve_weights(covariance, steering);"
@@ -184,9 +190,9 @@ void pipeline(benchmark::State& state, const std::string& name, const std::strin
 
 template <class Executor>
 void composed(benchmark::State& state, const std::string& name, const std::string& size,
-              bool snapshots) {
+              Form form) {
     const stap::Problem problem = problem_of(size, stap::Implementation::staged);
-    const std::string text = program_text(problem, snapshots);
+    const std::string text = program_text(problem, form);
     Run<Executor> run(problem);
     const double best = measure(state, name, [&] {
         return run.seconds_of_program(text, calls_in_a_measurement<Executor>);
@@ -212,10 +218,13 @@ void register_on(const std::string& prefix) {
                              pipeline<Executor>(state, name, size, one.second);
                          });
         }
-        for (const bool snapshots : {false, true}) {
-            add_measured(core::text(prefix, "stap/composed", snapshots ? "-snapshots/" : "/", size),
+        const std::pair<const char*, Form> forms[] = {{"composed-one-pass", Form::one_pass},
+                                                      {"composed", Form::stages},
+                                                      {"composed-snapshots", Form::snapshots}};
+        for (const auto& one : forms) {
+            add_measured(core::text(prefix, "stap/", one.first, "/", size),
                          [=](benchmark::State& state, const std::string& name) {
-                             composed<Executor>(state, name, size, snapshots);
+                             composed<Executor>(state, name, size, one.second);
                          });
         }
     }

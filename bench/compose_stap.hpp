@@ -4,8 +4,8 @@
 
 namespace aperture::bench {
 
-/// Registers STAP as an array program, with snapshots in memory and without, beside the library's
-/// pipelines, for the sizes of the PERFECT suite.
+/// Registers STAP as an array program, in one pass, in stages and with snapshots in memory, beside
+/// the library's pipelines, for the sizes of the PERFECT suite.
 void register_composed_stap();
 
 }  // namespace aperture::bench

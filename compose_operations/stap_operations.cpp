@@ -269,6 +269,45 @@ struct ApplyWeights {
     Problem problem;
 };
 
+struct AdaptCube {
+    static constexpr std::size_t operands = 2;
+    explicit AdaptCube(const CallSite& site) {
+        const CallAttributes attributes(site,
+                                        {"block", "taps", "loading", "relative_loading", "solver"});
+        const Type& steering = expects_steering(site);
+        problem = problem_of(site, attributes, static_cast<int>(steering.extent[0]), true);
+        problem.parameters.solver =
+            attributes.choice("solver", solvers, dense::Factorisation::cholesky);
+        expects(steering.extent[1] == problem.order, site.call.operation, ": steering of ",
+                text_of(steering), "; expected order ", problem.order);
+    }
+    Type result() const {
+        return array(Dtype::c64,
+                     {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells});
+    }
+    template <class Executor>
+    struct Memory {
+        using Space = typename Executor::Space;
+        Memory(Executor& executor, const AdaptCube& stage) {
+            if constexpr (!std::is_same_v<Executor, core::Cpu>) executor.stream();
+            const core::Extents<2> sets{stage.problem.doppler_bins, stage.problem.training_sets};
+            info = core::Array<int, 2, Space>(sets);
+            pivot_ratio = core::Array<float, 2, Space>(sets);
+        }
+        void run(Executor& executor, const AdaptCube& stage, std::span<const void* const> from,
+                 void* to) {
+            const Problem& p = stage.problem;
+            stap::adapt_cube(
+                executor, p, input<Executor>(from[0], extents_of(p.shape)),
+                input<Executor>(from[1], core::Extents<2>{p.steering_vectors, p.order}),
+                output<Executor>(to, extents_of(stage.result())), info, pivot_ratio);
+        }
+        core::Array<int, 2, Space> info;
+        core::Array<float, 2, Space> pivot_ratio;
+    };
+    Problem problem;
+};
+
 struct Doppler {
     static constexpr std::size_t operands = 1;
     explicit Doppler(const CallSite& site) {
@@ -438,6 +477,7 @@ void add_stap(Registry& registry) {
     registry.add("inner_products", std::make_shared<InnerProducts>());
     registry.add("doppler", std::make_shared<StageOperation<Doppler>>());
     registry.add("estimate_covariance", std::make_shared<StageOperation<EstimateCovariance>>());
+    registry.add("adapt_cube", std::make_shared<StageOperation<AdaptCube>>());
     registry.add("apply_weights", std::make_shared<StageOperation<ApplyWeights>>());
 }
 

@@ -43,12 +43,17 @@ void check_covariance(const Problem& p, const core::View<T, 4, Space>& covarianc
                         {p.doppler_bins, p.training_sets, p.order, p.order}, core::Strides::dense);
 }
 
-template <class T, class Space>
-void check_weights(const Problem& p, const core::View<const cfloat, 2, Space>& steering,
-                   const core::View<T, 4, Space>& weights, core::Strides strides) {
+template <class Space>
+void check_steering(const Problem& p, const core::View<const cfloat, 2, Space>& steering) {
     check_block_training(p);
     check_vectors_of_run(p);
     core::expects_shape("steering", steering, {p.steering_vectors, p.order});
+}
+
+template <class T, class Space>
+void check_weights(const Problem& p, const core::View<const cfloat, 2, Space>& steering,
+                   const core::View<T, 4, Space>& weights, core::Strides strides) {
+    check_steering(p, steering);
     core::expects_shape("weights", weights,
                         {p.doppler_bins, p.training_sets, p.steering_vectors, p.order}, strides);
 }

@@ -8,6 +8,7 @@
 #include "libstap/cpu/adaptation.hpp"
 #include "libstap/cpu/fused_unit.hpp"
 #include "libstap/cpu/snapshots.hpp"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap::cpu {
 namespace {
@@ -117,3 +118,25 @@ std::unique_ptr<Adaptation> fused_block(core::Cpu& cpu, const Problem& problem,
 }
 
 }  // namespace aperture::stap::cpu
+
+namespace aperture::stap {
+
+void adapt_cube(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
+                core::View<const cfloat, 2, core::Host> steering,
+                core::View<cfloat, 3, core::Host> output, core::View<int, 2, core::Host> info,
+                core::View<float, 2, core::Host> pivot_ratio) {
+    check_cube(problem, cube);
+    check_steering(problem, steering);
+    check_map("output", problem, output);
+    check_report(problem, info, pivot_ratio);
+    Problem without_detector = problem;
+    without_detector.parameters.detector = Detector::none;
+    Results<core::Host> results;
+    results.output = output;
+    results.info = info;
+    results.pivot_ratio = pivot_ratio;
+    cpu::fused_block(cpu, without_detector, steering, false)
+        ->run(cube, results, first_attempt, nullptr);
+}
+
+}  // namespace aperture::stap

@@ -95,6 +95,26 @@ void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube
         rows.view(), core::kernel_view(weights), gpu::detail::range_rows(output));
 }
 
+void adapt_cube(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube,
+                core::View<const cfloat, 2, Device> steering, core::View<cfloat, 3, Device> output,
+                core::View<int, 2, Device> info, core::View<float, 2, Device> pivot_ratio) {
+    check_cube(problem, cube);
+    check_steering(problem, steering);
+    check_map("output", problem, output);
+    check_report(problem, info, pivot_ratio);
+    const SteeringRows rows(gpu, steering);
+    gpu::AdaptiveArguments<float> arguments{};
+    arguments.cube = gpu::detail::doppler_cube(cube);
+    arguments.plan = whole_plan(problem);
+    arguments.sets = problem.training_sets;
+    arguments.loading = loading_of(problem, 0);
+    arguments.steering = rows.view();
+    arguments.output = gpu::detail::range_rows(output);
+    arguments.attempts.info = core::kernel_view(info);
+    arguments.attempts.pivot_ratio = core::kernel_view(pivot_ratio);
+    gpu::launch_adaptive<float>(gpu, problem, arguments, false);
+}
+
 #define APERTURE_STAGES(Real)                                                              \
     template void estimate_covariance(core::Gpu&, const Problem&, CubeView<Device>,        \
                                       core::View<std::complex<Real>, 4, Device>);          \

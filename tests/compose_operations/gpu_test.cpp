@@ -153,6 +153,7 @@ TEST_F(ComposeOperationsGpu, StapAgreesWithTheCpu) {
         const Bytes expected = on_cpu(program.without_snapshots());
         EXPECT_GT(snr(on_gpu(program.without_snapshots()), expected), 80);
         EXPECT_GT(snr(on_gpu(program.stage_by_stage()), expected), 80);
+        EXPECT_GT(snr(on_gpu(program.in_one_pass()), expected), 80);
     }
 }
 

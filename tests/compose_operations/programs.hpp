@@ -170,6 +170,15 @@ struct StapProgram {
                    "result = inner_products<bins = ",
                    bins, ", cells = ", cells, ">(snapshots, weights, gamma);\nreturn result;\n}\n");
     }
+    /// In one pass.
+    std::string in_one_pass() const {
+        return core::text(
+            "program stap {\ninput cube: ", of(Dtype::c64, Kind::array, {channels, bins, cells}),
+            ";\ninput steering: ", of(Dtype::c64, Kind::array, {directions, order()}),
+            ";\nlocal result: ", of(Dtype::c64, Kind::array, {directions, bins, cells}),
+            ";\nresult = adapt_cube<", attributes(), ", ", loading,
+            ">(cube, steering);\nreturn result;\n}\n");
+    }
     /// From the cube.
     std::string without_snapshots() const {
         return head() + core::text("covariance = estimate_covariance<", attributes(), ", ", loading,

@@ -72,11 +72,14 @@ Cube run(const StapProgram& program, const std::string& text, const Input& input
     return result;
 }
 
-Cube by_library(const StapProgram& program, const Input& input, double loading, bool relative) {
+Cube by_library(const StapProgram& program, const Input& input, double loading, bool relative,
+                stap::Implementation implementation = stap::Implementation::staged) {
     core::Cpu cpu(2);
+    stap::Parameters parameters = parameters_of(program, loading, relative);
+    parameters.implementation = implementation;
     const stap::Problem problem =
         stap::make_problem({program.channels, program.bins, program.cells, stap::Domain::doppler},
-                           parameters_of(program, loading, relative), program.directions);
+                           parameters, program.directions);
     stap::OwnedResults results(problem);
     stap::Pipeline<core::Cpu>(cpu, problem, input.steering)
         .run(input.cube, results.views(), nullptr);
@@ -107,6 +110,13 @@ TEST_P(ComposeStap, WithoutSnapshotsIsTheLibrarysStagedPipeline) {
         EXPECT_TRUE(same_bytes(
             expected, run(program, program.without_snapshots(), input, Tier::automatic, threads)));
     }
+}
+
+TEST_P(ComposeStap, InOnePassIsTheLibrarysFusedPipeline) {
+    const StapProgram program = GetParam();
+    const Input input(program);
+    EXPECT_TRUE(same_bytes(run(program, program.in_one_pass(), input, Tier::automatic),
+                           by_library(program, input, 0.01, false, stap::Implementation::fused)));
 }
 
 TEST_P(ComposeStap, StageByStageAgreesWithTheLibrary) {
@@ -224,6 +234,7 @@ TEST(ComposeStap, SaysWhatIsWrong) {
         {"y = outer_products(cube);", "the snapshots is of type array c64[2, 4, 32]"},
         {"y = outer_products<loading = -1>(s);", "expected 0 or more"},
         {"y = solve_weights(s, v);", "their orders differ"},
+        {"y = adapt_cube<block = 16, taps = 1>(cube, v);", "expected order 2"},
         {"y = solve_weights(R, many);", "65 steering vectors, at most 64"},
         {"y = solve_weights<solver = qr>(R, v);", "cholesky|gauss_jordan"},
         {"y = apply_weights<block = 16>(cube, v);", "apply_weights has 3 operands, not 2"},

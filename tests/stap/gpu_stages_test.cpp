@@ -39,6 +39,10 @@ TEST_F(GpuStages, AgreeWithTheOracleAndAreAsynchronous) {
     cudaGraphDestroy(graph);
     results.fetch(gpu, host);
     expect_oracle(problem, cube, steering, host);
+    adapt_cube(gpu, problem, device_cube.view(), device_steering.view(), results.output.view(),
+               results.info.view(), results.pivot_ratio.view());
+    results.fetch(gpu, host);
+    expect_oracle(problem, cube, steering, host);
 }
 
 /// A transform without adaptation.

@@ -60,12 +60,17 @@ class Stages : public testing::TestWithParam<StageCase> {
         const bool fp64 = std::is_same_v<Real, double>;
         expect_close(covariance.view(), expected_.covariance.view(), fp64 ? 290 : 130);
         expect_close(weights.view(), expected_.weights.view(), fp64 ? 230 : 85);
+        expect_output(output, fp64 ? 120 : 85);
+    }
+
+    void expect_output(const core::View<cfloat, 3, Host>& output, double db) const {
+        const auto [directions, bins, cells] = output.extent;
         oracle::SnrDb snr;
         for (index_t d = 0; d < directions; ++d)
             for (index_t k = 0; k < bins; ++k)
-                for (index_t r = 0; r < problem_.shape.range_cells; ++r)
+                for (index_t r = 0; r < cells; ++r)
                     snr.add(expected_.output(d, k, r), Complex(output(d, k, r)));
-        EXPECT_GT(snr.value(), fp64 ? 120 : 85);
+        EXPECT_GT(snr.value(), db);
     }
 
     template <class T>
@@ -87,6 +92,22 @@ class Stages : public testing::TestWithParam<StageCase> {
 
 TEST_P(Stages, SinglePrecisionAgreesWithOracle) { check<float>(); }
 TEST_P(Stages, DoublePrecisionAgreesWithOracle) { check<double>(); }
+
+TEST_P(Stages, InOnePassAgreeWithOracleAndAreTheFusedPipelines) {
+    const index_t bins = problem_.doppler_bins, sets = problem_.training_sets;
+    core::Array<int, 2> info({bins, sets});
+    core::Array<float, 2> pivot_ratio({bins, sets});
+    core::Array<cfloat, 3> output({problem_.steering_vectors, bins, problem_.shape.range_cells});
+    adapt_cube(cpu_, problem_, cube_, steering_, output, info, pivot_ratio);
+    expect_output(output.view(), 85);
+    Problem fp32 = problem_;
+    fp32.parameters.precision = Precision::fp32;
+    OwnedResults results(fp32);
+    Pipeline<Cpu>(cpu_, fp32, steering_).run(cube_, results.views(), nullptr);
+    EXPECT_TRUE(same_bytes(output, results.output));
+    EXPECT_TRUE(same_bytes(info, results.info));
+    EXPECT_TRUE(same_bytes(pivot_ratio, results.pivot_ratio));
+}
 
 TEST_P(Stages, SnapshotsAreExact) {
     const index_t block = problem_.parameters.training_block;

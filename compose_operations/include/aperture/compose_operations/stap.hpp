@@ -26,6 +26,9 @@ namespace aperture::compose {
 ///     estimate_covariance<block, taps, loading, relative_loading>(cube): as outer_products of
 ///         extract_snapshots. The loading is absolute, or relative to trace(R) / n.
 ///     apply_weights<block, taps>(cube, steering, weights): array c64[D, K, N], gamma w^H S.
+/// In one pass over the cube, without covariances and weights in memory either:
+///     adapt_cube<block, taps, loading, relative_loading, solver>(cube, steering): array c64[D, K,
+///     N].
 /// `block` is 64, `taps` 3 and loadings are 0 where they are not named. gamma_weights and
 /// inner_products join others in a kernel; the rest are a library's kernels each, which on a GPU
 /// follow one another without a wait.

@@ -10,8 +10,8 @@
 /// The stages of extended factored STAP with block training, one function each, on either executor.
 /// All sizes follow from `problem`; views with other extents throw core::InvalidArgument. Range
 /// cells are contiguous (last stride 1); covariances and the weights of solve_weights are dense;
-/// the other strides are arbitrary. Calls on a Gpu are asynchronous; solve_weights and
-/// apply_weights temporarily allocate n D complex numbers from the device's stream-ordered pool.
+/// the other strides are arbitrary. Calls on a Gpu are asynchronous; those with steering vectors
+/// temporarily allocate n D complex numbers from the device's stream-ordered pool.
 ///
 /// Source: DiPietro's extended factored algorithm as in the PERFECT suite (PNNL & GTRI 2013), Ward
 /// 1994 section 5.3.2, Anderson 2014 ch. 4.
@@ -68,6 +68,18 @@ void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<core::Device
                    core::View<const cfloat, 2, core::Device> steering,
                    core::View<const std::complex<Real>, 4, core::Device> weights,
                    core::View<cfloat, 3, core::Device> output);
+
+/// The three in one pass, in fp32 and without snapshots, covariances and weights in memory: what a
+/// Pipeline with Implementation::fused does, with steering vectors in the executor's memory.
+/// Arguments are as in estimate_covariance, solve_weights and apply_weights.
+void adapt_cube(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
+                core::View<const cfloat, 2, core::Host> steering,
+                core::View<cfloat, 3, core::Host> output, core::View<int, 2, core::Host> info,
+                core::View<float, 2, core::Host> pivot_ratio);
+void adapt_cube(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                core::View<const cfloat, 2, core::Device> steering,
+                core::View<cfloat, 3, core::Device> output, core::View<int, 2, core::Device> info,
+                core::View<float, 2, core::Device> pivot_ratio);
 
 /// Doppler processing: applies the taper, zero-pads to K pulses and transforms, X[c][k][r] = sum_p
 /// taper[p] x[c][p][r] exp(-j 2 pi k p / K). Create one per problem (it holds the FFT plan);
