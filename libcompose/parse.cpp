@@ -224,8 +224,7 @@ class Parser {
     void type_and_offsets(Symbol& symbol) {
         const Location where = token_.where;
         const std::optional<Kind> kind = kind_named(token_.text);
-        if (!kind)
-            fail("scalar, iteration, array, batch, diagonals, image_diagonals or compressed_rows");
+        if (!kind) fail("scalar, iteration, array, batch, diagonals or image_diagonals");
         take();
         const Dtype its_dtype = dtype();
         std::vector<index_t> extents;
@@ -246,7 +245,7 @@ class Parser {
     }
     static std::optional<Kind> kind_named(std::string_view name) {
         for (const Kind kind : {Kind::scalar, Kind::iteration, Kind::array, Kind::batch,
-                                Kind::diagonals, Kind::image_diagonals, Kind::compressed_rows}) {
+                                Kind::diagonals, Kind::image_diagonals}) {
             if (name_of(kind) == name) return kind;
         }
         return std::nullopt;

@@ -74,14 +74,11 @@ std::string_view name_of(Kind kind) {
             return "diagonals";
         case Kind::image_diagonals:
             return "image_diagonals";
-        case Kind::compressed_rows:
-            return "compressed_rows";
     }
     return "";
 }
 
 index_t Type::size() const {
-    if (kind == Kind::compressed_rows) return extent[2];
     index_t product = 1;  // Of a scalar, too.
     for (int i = 0; i < rank; ++i) product *= extent[static_cast<std::size_t>(i)];
     return product;
@@ -110,7 +107,6 @@ Type type_of(Kind kind, Dtype dtype, const std::vector<index_t>& extents) {
             ranks(2, 2);
             break;
         case Kind::image_diagonals:
-        case Kind::compressed_rows:
             ranks(3, 3);
             break;
     }

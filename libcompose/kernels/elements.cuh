@@ -13,6 +13,8 @@
 
 #include "libcompose/kernels/arguments.hpp"
 #include "libcompose/operations/bodies.cuh"
+#include "libcompose/operations/function_bodies.cuh"
+#include "libcompose/operations/matrix_bodies.cuh"
 
 #if !defined(APERTURE_COMPOSE_CPU)
 #include "libcore/gpu/kernel.cuh"
@@ -68,6 +70,12 @@ struct Place {
             const T value = image[inner_row * columns + inner_column];
             return Border::zero && (r != inner_row || c != inner_column) ? T(0) : value;
         }
+    }
+
+    /// Whether there is such an entry.
+    APERTURE_HD bool has(int down, int right) const {
+        const index_t r = row + down, c = column + right;
+        return 0 <= r && r < rows && (interior || (0 <= c && c < columns));
     }
 
   private:

@@ -37,6 +37,11 @@ APERTURE_BODY(Add, (T a, T b), a + b)
 APERTURE_BODY(Subtract, (T a, T b), a - b)
 APERTURE_BODY(Multiply, (T a, T b), product(a, b))
 APERTURE_BODY(Divide, (T a, T b), a / b)
+APERTURE_BODY(InverseRoot, (T a), T(1) / sqrt(a))
+APERTURE_BODY(Conjugate, (T a), core::conj(a))
+APERTURE_BODY(RealPart, (T a), a.re)
+APERTURE_BODY(ImaginaryPart, (T a), a.im)
+APERTURE_BODY(ComplexOf, (T a, T b), (core::Complex<T>{a, b}))
 APERTURE_BODY(Negate, (T a), -a)
 APERTURE_BODY(Copy, (T a), a)
 APERTURE_BODY(Least, (T a, T b), choose(b < a, b, a))
@@ -53,12 +58,22 @@ APERTURE_BODY(ToCount, (T a), static_cast<long long>(a))
 APERTURE_BODY(MultiplyAdd, (T a, T b, T c), fma(a, b, c))
 #undef APERTURE_BODY
 
+/// a / b of complex numbers; the square of b must not overflow.
+struct Quotient {
+    template <class T>
+    APERTURE_HD static T of(T a, T b) {
+        const auto square = fma(b.re, b.re, b.im * b.im);
+        const T above = product(a, core::conj(b));
+        return {above.re / square, above.im / square};
+    }
+};
+
 /// |a|; the square of a complex number must not overflow.
 struct Magnitude {
     template <class T>
     APERTURE_HD static core::RealOf<T> of(T a) {
         if constexpr (core::is_complex<T>) {
-            return sqrt(core::norm(a));
+            return sqrt(fma(a.re, a.re, a.im * a.im));
         } else {
             return fabs(a);
         }
@@ -70,7 +85,7 @@ struct InnerProduct {
     template <class T>
     APERTURE_HD static T of(T a, T b) {
         if constexpr (core::is_complex<T>) {
-            return core::conj(a) * b;
+            return product(core::conj(a), b);
         } else {
             return a * b;
         }

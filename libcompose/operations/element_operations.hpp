@@ -24,6 +24,8 @@ void add_pointwise(Registry& registry);
 void add_neighbourhoods(Registry& registry);
 /// Sums, products and extremes of all entries.
 void add_sums(Registry& registry);
+/// Products of matrices, dense and sparse, with vectors.
+void add_matrices(Registry& registry);
 /// Linear algebra of the small matrices and vectors of batches.
 void add_blocks(Registry& registry);
 /// dot(x, y) of each problem's vectors.

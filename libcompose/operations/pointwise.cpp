@@ -10,6 +10,7 @@
 #include "aperture/core/error.hpp"
 #include "libcompose/operations/bodies.cuh"
 #include "libcompose/operations/element_operations.hpp"
+#include "libcompose/operations/function_bodies.cuh"
 
 namespace aperture::compose {
 namespace {
@@ -73,6 +74,13 @@ constexpr RowLoops of_ordered() {
 template <class Body, int arity>
 constexpr RowLoops of_numbers() {
     RowLoops loops = of_ordered<Body, arity>();
+    loops[static_cast<std::size_t>(Dtype::c64)] = over_row<Body, Complex<float>, arity>;
+    loops[static_cast<std::size_t>(Dtype::c128)] = over_row<Body, Complex<double>, arity>;
+    return loops;
+}
+template <class Body, int arity>
+constexpr RowLoops of_complex() {
+    RowLoops loops{};
     loops[static_cast<std::size_t>(Dtype::c64)] = over_row<Body, Complex<float>, arity>;
     loops[static_cast<std::size_t>(Dtype::c128)] = over_row<Body, Complex<double>, arity>;
     return loops;
@@ -238,6 +246,58 @@ class SelectOperation : public Pointwise {
     }
 };
 
+/// An operation on arrays and scalars, not on batches, whose results have other types than
+/// operands.
+class ArrayPointwise : public Pointwise {
+  public:
+    ArrayPointwise(std::string body, std::size_t operands, RowLoops loops, Dtype (*result)(Dtype),
+                   double flops)
+        : Pointwise(std::move(body), operands, loops, std::nullopt, flops), result_(result) {}
+
+    Match match(const CallSite& site) const override {
+        for (std::size_t i = 0; i < site.operands(); ++i) {
+            expects(site.type(i).kind != Kind::batch, site.call.operation, " of a batch");
+        }
+        Match match = Pointwise::match(site);
+        match.results[0].dtype = result_(match.results[0].dtype);
+        return match;
+    }
+
+  private:
+    Dtype (*result_)(Dtype);
+};
+
+Dtype same(Dtype dtype) { return dtype; }
+Dtype complex_of(Dtype dtype) { return dtype == Dtype::f32 ? Dtype::c64 : Dtype::c128; }
+
+/// divide(a, b), whose complex numbers have a body of their own.
+class Division : public Pointwise {
+  public:
+    Division()
+        : Pointwise("Divide", 2, of_reals<bodies::Divide, 2>(), std::nullopt, 1),
+          of_complex_("Quotient", 2, of_complex<bodies::Quotient, 2>(), same, 11) {}
+
+    Match match(const CallSite& site) const override {
+        return is_complex_call(site) ? of_complex_.match(site) : Pointwise::match(site);
+    }
+    void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,
+                 std::span<void* const> results) const override {
+        if (is_complex_call(site)) return of_complex_.compute(site, piece, operands, results);
+        Pointwise::compute(site, piece, operands, results);
+    }
+    Code code(const CallSite& site, std::span<const std::string> operands,
+              std::span<const std::string> results) const override {
+        return is_complex_call(site) ? of_complex_.code(site, operands, results)
+                                     : Pointwise::code(site, operands, results);
+    }
+
+  private:
+    static bool is_complex_call(const CallSite& site) {
+        return site.operands() > 0 && is_complex(site.type(0).dtype);
+    }
+    ArrayPointwise of_complex_;
+};
+
 /// convert<to = f64>(x): f32, f64 and i64 to f32 and f64, rounded to the nearest; false and true to
 /// 0 and 1 of f32, f64 and i64. None of f32 or f64 to i64: what is out of range has no value that
 /// all devices agree on.
@@ -310,13 +370,14 @@ void add_pointwise(Registry& registry) {
     add("add", "Add", 2, of_numbers<Add, 2>());
     add("subtract", "Subtract", 2, of_numbers<Subtract, 2>());
     add("multiply", "Multiply", 2, of_numbers<Multiply, 2>());
-    add("divide", "Divide", 2, of_reals<Divide, 2>());
+    registry.add("divide", std::make_shared<Division>());
     add("negate", "Negate", 1, of_ordered<Negate, 1>());
     add("multiply_add", "MultiplyAdd", 3, of_reals<MultiplyAdd, 3>(), std::nullopt, 2);
     add("min", "Least", 2, of_ordered<Least, 2>());
     add("max", "Greatest", 2, of_ordered<Greatest, 2>());
     add("abs", "Magnitude", 1, of_reals<Magnitude, 1>());
     add("sqrt", "Root", 1, of_reals<Root, 1>());
+    add("rsqrt", "InverseRoot", 1, of_reals<InverseRoot, 1>(), std::nullopt, 2);
     add("less", "Less", 2, of_ordered<Less, 2>(), Dtype::boolean);
     add("less_equal", "LessEqual", 2, of_ordered<LessEqual, 2>(), Dtype::boolean);
     add("equal", "Equal", 2, of_ordered<Equal, 2>(), Dtype::boolean);
@@ -327,6 +388,17 @@ void add_pointwise(Registry& registry) {
     RowLoops copies = of_numbers<Copy, 1>();
     copies[static_cast<std::size_t>(Dtype::boolean)] = over_row<Copy, bool, 1>;
     add("copy", "Copy", 1, copies, std::nullopt, 0);
+    const auto add_of_arrays = [&](const char* name, const char* body, std::size_t operands,
+                                   const RowLoops& loops, Dtype (*result)(Dtype), double flops) {
+        registry.add(name, std::make_shared<ArrayPointwise>(body, operands, loops, result, flops));
+    };
+    add_of_arrays("exp", "Exponential", 1, of_reals<Exponential, 1>(), same, 24);
+    add_of_arrays("log", "Logarithm", 1, of_reals<Logarithm, 1>(), same, 30);
+    add_of_arrays("conj", "Conjugate", 1, of_complex<Conjugate, 1>(), same, 0);
+    add_of_arrays("real", "RealPart", 1, of_complex<RealPart, 1>(), real_of, 0);
+    add_of_arrays("imag", "ImaginaryPart", 1, of_complex<ImaginaryPart, 1>(), real_of, 0);
+    add_of_arrays("magnitude", "Magnitude", 1, of_complex<Magnitude, 1>(), real_of, 4);
+    add_of_arrays("complex", "ComplexOf", 2, of_reals<ComplexOf, 2>(), complex_of, 0);
     registry.add("select", std::make_shared<SelectOperation>());
     registry.add("convert", std::make_shared<Conversion>());
 }

@@ -133,6 +133,14 @@ const std::map<std::string, std::string>& programs() {
             v = sum(i); w = smallest(i); k = count(m);
             return q, r, s, t, u, v, w, k;
         })"},
+        {"Functions", R"(program p {
+            input a: array c64[5, 300]; input b: array c128[5, 300]; input x: array f64[5, 300];
+            local c: array c64[5, 300]; local d: array c128[5, 300]; local m: array f32[5, 300];
+            local r: array f64[5, 300]; local s: array f64[5, 300]; local t: array f64[5, 300];
+            c = conj(a); c = divide(a, c); m = magnitude(c); d = divide(b, b); r = real(d);
+            s = imag(b); d = complex(s, x); t = exp(x); s = log(t); t = rsqrt(t);
+            return c, m, d, r, s, t;
+        })"},
         {"Empty", R"(program p {
             input v: array f32[0, 7]; local s: scalar f32; local w: array f32[0, 7];
             w = add(v, v); s = sum(w); return s, w;
@@ -190,7 +198,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
-                                         "Batches", "Reductions", "Empty", "Random"),
+                                         "Batches", "Reductions", "Functions", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace

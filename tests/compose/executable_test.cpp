@@ -96,6 +96,126 @@ TEST(ComposeExecutable, MultipliesComplexNumbers) {
     EXPECT_EQ(values, (std::vector<C>{{6, 7}, {-0.5, -3}}));
 }
 
+/// Distance in units of the last place of the exact value.
+template <class T>
+double ulps(T value, long double exact) {
+    const T rounded = static_cast<T>(exact);
+    if (std::isinf(rounded) || rounded == 0) return value == rounded ? 0 : 1e9;
+    int exponent = 0;
+    std::frexp(rounded, &exponent);
+    const int least = std::numeric_limits<T>::min_exponent;
+    const long double unit =
+        std::ldexp(1.0L, std::max(exponent, least) - std::numeric_limits<T>::digits);
+    return static_cast<double>(std::abs(value - exact) / unit);
+}
+
+template <class T>
+class ComposeFunctions : public testing::Test {
+  protected:
+    static std::vector<T> of(const std::string& function, std::vector<T> x) {
+        const Type type = array(dtype_of<T>(), {index_t(x.size())});
+        const auto call = "program p { input x: " + text_of(type) + "; local y: " + text_of(type) +
+                          "; y = " + function + "(x); return y; }";
+        const Program program = parse(call);
+        std::vector<T> values[2];
+        for (const Tier tier : {Tier::interpreted, Tier::automatic}) {
+            auto& to = values[tier == Tier::interpreted ? 0 : 1];
+            to.resize(x.size());
+            core::Cpu cpu(1);
+            const std::vector<Argument> results{argument(to.data(), {index_t(x.size())})};
+            Executable<core::Cpu>(cpu, plan(program, Registry(), Fusion::none), tier)
+                .run(cpu, {{"x", argument(x.data(), {index_t(x.size())})}}, results);
+        }
+        // NaNs may have other bits.
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            if (std::isnan(values[0][i]) && std::isnan(values[1][i])) continue;
+            EXPECT_EQ(std::memcmp(&values[0][i], &values[1][i], sizeof(T)), 0) << x[i];
+        }
+        return values[0];
+    }
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(ComposeFunctions, Reals);
+
+TYPED_TEST(ComposeFunctions, AreWithinOneUlp) {
+    using T = TypeParam;
+    const T most = std::log(std::numeric_limits<T>::max());
+    std::mt19937_64 generator(1);
+    std::vector<T> x, positive;
+    for (int i = 0; i < 100000; ++i) {
+        x.push_back(std::uniform_real_distribution<T>(T(-1.06) * most, most)(generator));
+        x.push_back(std::uniform_real_distribution<T>(-1, 1)(generator));
+        positive.push_back(std::exp2(
+            std::uniform_real_distribution<T>(T(std::numeric_limits<T>::min_exponent - 20),
+                                              T(std::numeric_limits<T>::max_exponent))(generator)));
+        positive.push_back(1 + std::uniform_real_distribution<T>(T(-0.4), T(0.6))(generator));
+    }
+    for (const T edge : {std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::min(),
+                         std::numeric_limits<T>::max(), T(1), std::nextafter(T(1), T(0))}) {
+        positive.push_back(edge);
+    }
+    double worst_exp = 0, worst_log = 0, worst_root = 0;
+    const auto exps = this->of("exp", x), logs = this->of("log", positive),
+               roots = this->of("rsqrt", positive);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        worst_exp = std::max(worst_exp, ulps(exps[i], std::exp(static_cast<long double>(x[i]))));
+    }
+    for (std::size_t i = 0; i < positive.size(); ++i) {
+        const auto exact = static_cast<long double>(positive[i]);
+        worst_log = std::max(worst_log, ulps(logs[i], std::log(exact)));
+        worst_root = std::max(worst_root, ulps(roots[i], 1 / std::sqrt(exact)));
+    }
+    EXPECT_LT(worst_exp, 1);
+    EXPECT_LT(worst_log, 1);
+    EXPECT_LT(worst_root, 1.5);
+    this->RecordProperty("ulps", std::to_string(worst_exp) + " " + std::to_string(worst_log) + " " +
+                                     std::to_string(worst_root));
+}
+
+TYPED_TEST(ComposeFunctions, HaveTheirLimits) {
+    using T = TypeParam;
+    const T infinity = std::numeric_limits<T>::infinity(),
+            nan = std::numeric_limits<T>::quiet_NaN();
+    const auto exps = this->of("exp", {0, -infinity, infinity, nan, T(-1e30), T(1e30)});
+    EXPECT_EQ(exps[0], 1);
+    EXPECT_EQ(exps[1], 0);
+    EXPECT_EQ(exps[2], infinity);
+    EXPECT_TRUE(std::isnan(exps[3]));
+    EXPECT_EQ(exps[4], 0);
+    EXPECT_EQ(exps[5], infinity);
+    const auto logs = this->of("log", {1, 0, infinity, nan, -1, T(-0.0), -infinity});
+    EXPECT_EQ(logs[0], 0);
+    EXPECT_EQ(logs[1], -infinity);
+    EXPECT_EQ(logs[2], infinity);
+    EXPECT_TRUE(std::isnan(logs[3]));
+    EXPECT_TRUE(std::isnan(logs[4]));
+    EXPECT_EQ(logs[5], -infinity);
+    EXPECT_TRUE(std::isnan(logs[6]));
+}
+
+TEST(ComposeExecutable, TakesComplexNumbersApart) {
+    using C = std::complex<float>;
+    const std::vector<C> a{{3, 4}, {-1, 0.5}}, b{{1, 1}, {0, 2}};
+    const Arguments arguments{{"a", argument(a.data(), {2})}, {"b", argument(b.data(), {2})}};
+    const std::string head =
+        "program p { input a: array c64[2]; input b: array c64[2]; local z: array c64[2];"
+        "local r: array f32[2]; local i: array f32[2];";
+    const Type reals = array(Dtype::f32, {2}), complex = array(Dtype::c64, {2});
+    EXPECT_EQ(run<float>(head + "r = real(a); return r; }", arguments, reals),
+              (std::vector<float>{3, -1}));
+    EXPECT_EQ(run<float>(head + "r = imag(a); return r; }", arguments, reals),
+              (std::vector<float>{4, 0.5f}));
+    EXPECT_EQ(run<float>(head + "r = magnitude(a); return r; }", arguments, reals),
+              (std::vector<float>{5, std::sqrt(1.25f)}));
+    EXPECT_EQ(run<C>(head + "z = conj(a); return z; }", arguments, complex),
+              (std::vector<C>{{3, -4}, {-1, -0.5f}}));
+    EXPECT_EQ(run<C>(head + "r = real(a); i = imag(a); z = complex(i, r); return z; }", arguments,
+                     complex),
+              (std::vector<C>{{4, 3}, {0.5f, -1}}));
+    EXPECT_EQ(run<C>(head + "z = divide(a, b); return z; }", arguments, complex),
+              (std::vector<C>{{3.5f, 0.5f}, {0.25f, 0.5f}}));
+}
+
 TEST(ComposeExecutable, StencilsHaveTheirBorders) {
     // Rows longer than a piece, and offsets that reach beyond both ends of an image of few rows.
     constexpr index_t rows = 3, columns = 600;
@@ -328,8 +448,7 @@ TEST(ComposeExecutable, ConvertsNumbers) {
     using Integers = std::vector<std::int64_t>;
     const float infinity = std::numeric_limits<float>::infinity();
     const Doubles doubles{0.1, -2.5, 16777217, 1e300, -1e300, 1e-60};
-    EXPECT_EQ((converted<float>(doubles)),
-              (Floats{0.1f, -2.5f, 16777216, infinity, -infinity, 0}));
+    EXPECT_EQ((converted<float>(doubles)), (Floats{0.1f, -2.5f, 16777216, infinity, -infinity, 0}));
     EXPECT_EQ((converted<double>(doubles)), doubles);
     EXPECT_EQ((converted<double>(Floats{0.1f, 3, infinity})),
               (Doubles{double(0.1f), 3, double(infinity)}));
@@ -367,8 +486,7 @@ TEST(ComposeExecutable, RefusesArgumentsThatShareWrittenMemory) {
           Case{0, 4, 16, 24, 32, nullptr}, Case{0, 8, 0, 24, 32, "a and c share memory"},
           Case{0, 8, 15, 24, 32, "b and c share memory"},
           Case{0, 8, 16, 23, 32, "c and the result a share memory"},
-          Case{0, 8, 16, 0, 32, "a and the result a share memory"},
-          Case{0, 8, 24, 32, 24, nullptr},
+          Case{0, 8, 16, 0, 32, "a and the result a share memory"}, Case{0, 8, 24, 32, 24, nullptr},
           Case{0, 8, 16, 32, 33, "the result a and the result c share memory"}}) {
         const std::vector<Argument> results{at(one.first), at(one.second)};
         try {

@@ -41,6 +41,7 @@ class RandomProgram {
         "input a: array f32[9, 40]; inout y: array f32[9, 40]; input v: array f32[300];\n"
         "inout w: array f32[300]; input s: scalar f32; constant n = 3; number k: f32 = 0.3;\n"
         "stencil S: f32 zero {(0, 1): 0.3, (-1, 0): 0.2, (1, -2): 0.1};\n"
+        "input D: diagonals f32[2, 300] at {-1, 30};\n"
         "stencil R: f32 replicate {(0, 0): 0.4, (2, 3): 0.1};\n"
         "local i: iteration i64; local q: scalar f32; local r: scalar f32;\n"
         "local c: scalar bool; local m: array bool[9, 40]; local t: array f32[9, 40];\n"
@@ -72,7 +73,7 @@ class RandomProgram {
         const std::string to = one_of({"y", "t", "u"}), vector_to = one_of({"w", "z"});
         const std::string x = one_of(images), other = to == "t" ? "u" : "t";
         const std::string damped = "\n" + to + " = multiply(" + to + ", k);\n";
-        switch (std::uniform_int_distribution<int>(0, 9)(generator_)) {
+        switch (std::uniform_int_distribution<int>(0, 12)(generator_)) {
             case 0:
             case 1:
                 return to + " = " + one_of(binary) + "(" + x + ", " + one_of(images) + ");" +
@@ -98,6 +99,16 @@ class RandomProgram {
                        ", " + one_of(scalars) + ");\n";
             case 8:
                 return to + " = " + one_of({"red", "black", "negate", "copy"}) + "(" + x + ");\n";
+            case 9:
+                return to + " = abs(" + x + "); " + to + " = max(" + to + ", k); " + to + " = " +
+                       one_of({"log", "rsqrt", "sqrt"}) + "(" + to + ");\n";
+            case 10:
+                return to + " = abs(" + x + "); " + to + " = negate(" + to + "); " + to +
+                       " = exp(" + to + ");\n";
+            case 11:
+                return vector_to + " = matrix_vector(D, " +
+                       one_of({"v", vector_to == "w" ? "z" : "w"}) + ");\n" + vector_to +
+                       " = multiply(" + vector_to + ", k);\n";
             default:
                 return "m = less(" + x + ", " + one_of(images) + ");\n" + to + " = select(m, " + x +
                        ", " + one_of(images) + ");\n";

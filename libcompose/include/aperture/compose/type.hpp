@@ -52,13 +52,11 @@ enum class Kind {
     stencil,          ///< weights of neighbours, known when the program is compiled
     diagonals,        ///< square sparse matrix by diagonals: [diagonal][row]
     image_diagonals,  ///< the same for vectors that are images: [diagonal][row][column]
-    compressed_rows,  ///< sparse matrix by rows
 };
 
 std::string_view name_of(Kind kind);
 
-/// A kind, the type of its numbers, and its extents: those of an array, a batch or of diagonals; of
-/// compressed rows, {rows, columns, entries}.
+/// A kind, the type of its numbers, and its extents: those of an array, a batch or of diagonals.
 struct Type {
     Kind kind = Kind::scalar;
     Dtype dtype = Dtype::f32;

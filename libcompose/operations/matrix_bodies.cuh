@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libcompose/operations/bodies.cuh"
+
+/// Bodies of products of matrices and vectors: the entry of a result in one place.
+namespace aperture::compose::bodies {
+
+using core::index_t;
+
+/// The sum of terms 0 to count - 1: term c in lane c mod 8, lanes added by halves.
+template <class T, class AddTerm>
+APERTURE_HD T sum_of_row(index_t count, const AddTerm& add_term) {
+    constexpr int lanes = 8;
+    T sums[lanes];
+    for (int lane = 0; lane < lanes; ++lane) sums[lane] = T(0);
+    index_t first = 0;
+    for (; first + lanes <= count; first += lanes) {
+        for (int lane = 0; lane < lanes; ++lane) {
+            sums[lane] = add_term(sums[lane], first + lane);
+        }
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+        if (first + lane < count) sums[lane] = add_term(sums[lane], first + lane);
+    }
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        for (int lane = 0; lane < half; ++lane) sums[lane] = sums[lane] + sums[lane + half];
+    }
+    return sums[0];
+}
+
+template <class Place, class T>
+APERTURE_HD T row_sum(const Place& at, const T* matrix, index_t columns) {
+    const T* const row = matrix + at.here * columns;
+    return sum_of_row<T>(columns, [&](T sum, index_t c) { return sum + row[c]; });
+}
+template <class Place, class T>
+APERTURE_HD T row_product(const Place& at, const T* matrix, const T* x, index_t columns) {
+    const T* const row = matrix + at.here * columns;
+    return sum_of_row<T>(columns, [&](T sum, index_t c) { return fma(row[c], x[c], sum); });
+}
+
+template <class Place, class T>
+APERTURE_HD T transposed_entry(const Place& at, const T* image) {
+    return image[at.column * at.rows + at.row];
+}
+
+/// Where a diagonal's number meets the vector.
+template <int down_rows, int right_columns>
+struct DiagonalAt {
+    static constexpr int down = down_rows, right = right_columns;
+};
+/// sum + weight times the entry of x that a diagonal meets; sum where that is beyond the border.
+template <class Place, class T>
+APERTURE_HD T add_diagonal(const Place& at, T sum, T weight, const T* x, int down, int right) {
+    const T added = fma(weight, at.template neighbour<Replicate>(x, down, right), sum);
+    return at.has(down, right) ? added : sum;
+}
+/// Diagonals of `size` numbers each, added in their order.
+template <class Place, class T, class... Diagonals>
+APERTURE_HD T diagonal_product(const Place& at, const T* numbers, const T* x, index_t size,
+                               Diagonals...) {
+    T sum = T(0);
+    const T* number = numbers + at.here;
+    ((sum = add_diagonal(at, sum, *number, x, Diagonals::down, Diagonals::right), number += size),
+     ...);
+    return sum;
+}
+
+/// A row of `starts[row + 1] - starts[row]` entries, added in their order. NaN where an entry is
+/// not in the arrays, or its column not in x.
+template <class Place, class T>
+APERTURE_HD T compressed_product(const Place& at, const T* numbers, const long long* starts,
+                                 const long long* columns, const T* x, index_t entries,
+                                 index_t size) {
+    const T infinity = highest<T>();
+    const T not_a_number = infinity - infinity;
+    const index_t begin = starts[at.here], end = starts[at.here + 1];
+    if (begin < 0 || end > entries) return not_a_number;
+    T sum = T(0);
+    for (index_t i = begin; i < end; ++i) {
+        const index_t column = columns[i];
+        if (column < 0 || column >= size) return not_a_number;
+        sum = fma(numbers[i], x[column], sum);
+    }
+    return sum;
+}
+
+}  // namespace aperture::compose::bodies

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "tests/compose/program_memory.hpp"
+#include "tests/compose/simt_executable.hpp"
+
+namespace aperture::compose {
+namespace {
+
+/// A program's memory after a run, with the same bits on all back ends of this machine.
+ProgramMemory after(const std::string& text, const std::function<void(ProgramMemory&)>& prepare) {
+    const Program program = parse(text);
+    const auto run = [&](Fusion fusion, Tier tier) {
+        ProgramMemory memory(program, 3);
+        prepare(memory);
+        core::Cpu cpu(2);
+        Executable<core::Cpu>(cpu, plan(program, Registry(), fusion), tier)
+            .run(cpu, memory.arguments(), memory.results());
+        return memory;
+    };
+    ProgramMemory expected = run(Fusion::none, Tier::interpreted);
+    EXPECT_EQ(run(Fusion::thesis, Tier::automatic).bits(), expected.bits());
+    ProgramMemory memory(program, 3);
+    prepare(memory);
+    core::Simt simt(core::LaneOrder::random, 5);
+    SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
+    if (executable.reason.empty()) {
+        executable.run(simt, memory.arguments(), memory.results());
+        EXPECT_EQ(memory.bits(), expected.bits());
+    }
+    return expected;
+}
+void unchanged(ProgramMemory&) {}
+
+const float* floats(const Argument& argument) { return static_cast<const float*>(argument.data); }
+
+/// y = A x in double precision, A dense.
+void expect_product(const std::vector<double>& a, const float* x, const float* y, std::size_t rows,
+                    std::size_t columns) {
+    for (std::size_t row = 0; row < rows; ++row) {
+        double sum = 0, size = 0;
+        for (std::size_t column = 0; column < columns; ++column) {
+            sum += a[row * columns + column] * x[column];
+            size += std::abs(a[row * columns + column] * x[column]);
+        }
+        ASSERT_NEAR(y[row], sum, 1e-6 * size + 1e-30) << row;
+    }
+}
+
+TEST(ComposeMatrices, DenseProductsJoinWhatFollows) {
+    const ProgramMemory memory = after(
+        "program p { input A: array f32[37, 45]; input x: array f32[45]; input b: array f32[37];"
+        "local y: array f32[37]; local r: array f32[37]; local s: array f32[37]; local q: scalar "
+        "f32;"
+        "y = matrix_vector(A, x); r = subtract(b, y); q = dot(r, r); s = row_sums(A);"
+        "return y, r, q, s; }",
+        unchanged);
+    const float* const a = floats(memory.arguments().at("A"));
+    const std::vector<double> dense(a, a + 37 * 45);
+    expect_product(dense, floats(memory.arguments().at("x")), floats(memory.results()[0]), 37, 45);
+    const std::vector<float> ones(45, 1);
+    expect_product(dense, ones.data(), floats(memory.results()[3]), 37, 45);
+}
+
+TEST(ComposeMatrices, TransposesImages) {
+    const ProgramMemory memory = after(
+        "program p { input x: array f32[3, 300]; local y: array f32[300, 3]; y = "
+        "transposed_image(x); y = negate(y); return y; }",
+        unchanged);
+    const float *const x = floats(memory.arguments().at("x")), *const y =
+                                                                   floats(memory.results()[0]);
+    for (int i = 0; i < 900; ++i) ASSERT_EQ(y[i], -x[i % 3 * 300 + i / 3]);
+}
+
+TEST(ComposeMatrices, DiagonalsReachBeyondTheBorder) {
+    constexpr int n = 5000;
+    const std::vector<int> offsets{0, -1, 1, 70, -4999, 5000, -6000};
+    const ProgramMemory memory = after(
+        "program p { input D: diagonals f32[7, 5000] at {0, -1, 1, 70, -4999, 5000, -6000};"
+        "input x: array f32[5000]; local y: array f32[5000]; local q: scalar f32;"
+        "y = matrix_vector(D, x); q = dot(x, y); return y, q; }",
+        [](ProgramMemory& one) {
+            // What lies beyond the border does not count.
+            auto* const numbers = static_cast<float*>(one.arguments().at("D").data);
+            numbers[n] = numbers[5 * n] = std::numeric_limits<float>::quiet_NaN();
+        });
+    const float* const d = floats(memory.arguments().at("D"));
+    const float* const x = floats(memory.arguments().at("x"));
+    for (int row = 0; row < n; ++row) {
+        float sum = 0;
+        for (std::size_t k = 0; k < offsets.size(); ++k) {
+            const int column = row + offsets[k];
+            if (0 <= column && column < n) sum = std::fma(d[int(k) * n + row], x[column], sum);
+        }
+        ASSERT_EQ(floats(memory.results()[0])[row], sum) << row;
+    }
+}
+
+TEST(ComposeMatrices, ImageDiagonalsAreStencilsWithWeightsInArrays) {
+    // Offsets are those of the entries in C order: a row down is 300.
+    constexpr int rows = 9, columns = 300;
+    const std::vector<std::pair<int, int>> offsets{{0, 0}, {0, 1},   {0, -1},
+                                                   {1, 0}, {-1, -2}, {9, 0}};
+    const ProgramMemory memory = after(
+        "program p { input D: image_diagonals f32[6, 9, 300] at {0, 1, -1, 300, -302, 2700};"
+        "input x: array f32[9, 300]; local y: array f32[9, 300]; local z: array f32[9, 300];"
+        "y = matrix_vector(D, x); z = subtract(x, y); return y, z; }",
+        unchanged);
+    const float* const d = floats(memory.arguments().at("D"));
+    const float* const x = floats(memory.arguments().at("x"));
+    for (int row = 0; row < rows; ++row) {
+        for (int column = 0; column < columns; ++column) {
+            float sum = 0;
+            for (std::size_t k = 0; k < offsets.size(); ++k) {
+                const int r = row + offsets[k].first, c = column + offsets[k].second;
+                if (0 <= r && r < rows && 0 <= c && c < columns) {
+                    sum = std::fma(d[(int(k) * rows + row) * columns + column], x[r * columns + c],
+                                   sum);
+                }
+            }
+            ASSERT_EQ(floats(memory.results()[0])[row * columns + column], sum)
+                << row << ", " << column;
+        }
+    }
+}
+
+TEST(ComposeMatrices, CompressedRowsMayBeEmpty) {
+    const std::vector<std::int64_t> starts{0, 0, 3, 3, 4, 6}, columns{2, 0, 3, 1, 3, 3};
+    const std::string text =
+        "program p { input v: array f32[6]; input s: array i64[6]; input c: array i64[6];"
+        "input x: array f32[4]; local y: array f32[5]; local q: scalar f32;"
+        "y = compressed_rows_vector(v, s, c, x); q = sum(y); return y, q; }";
+    const auto with = [&](std::int64_t a_start, std::int64_t a_column) {
+        return [&, a_start, a_column](ProgramMemory& memory) {
+            auto* const to_starts = static_cast<std::int64_t*>(memory.arguments().at("s").data);
+            auto* const to_columns = static_cast<std::int64_t*>(memory.arguments().at("c").data);
+            std::copy(starts.begin(), starts.end(), to_starts);
+            std::copy(columns.begin(), columns.end(), to_columns);
+            to_starts[5] = a_start;
+            to_columns[1] = a_column;
+        };
+    };
+    const ProgramMemory memory = after(text, with(6, 0));
+    const float* const v = floats(memory.arguments().at("v"));
+    std::vector<double> dense(5 * 4);
+    for (std::size_t row = 0; row < 5; ++row) {
+        for (auto i = std::size_t(starts[row]); i < std::size_t(starts[row + 1]); ++i) {
+            dense[row * 4 + std::size_t(columns[i])] += v[i];
+        }
+    }
+    expect_product(dense, floats(memory.arguments().at("x")), floats(memory.results()[0]), 5, 4);
+
+    // Indices that are out of range do not read other memory.
+    const Program program = parse(text);
+    for (const auto& [a_start, a_column] : {std::pair{7, 0}, {6, 4}, {6, -1}}) {
+        ProgramMemory wrong(program, 3);
+        with(a_start, a_column)(wrong);
+        core::Cpu cpu(1);
+        Executable<core::Cpu>(cpu, plan(program, Registry(), Fusion::thesis), Tier::interpreted)
+            .run(cpu, wrong.arguments(), wrong.results());
+        EXPECT_TRUE(std::isnan(floats(wrong.results()[0])[a_start == 7 ? 4 : 1]));
+        EXPECT_EQ(floats(wrong.results()[0])[0], 0);
+    }
+}
+
+TEST(ComposeMatrices, RefuseOtherOperands) {
+    const auto refused = [](const std::string& call, const std::string& result) {
+        try {
+            plan(
+                parse("program p { input A: array f32[3, 4]; input x: array f32[3]; input k: array "
+                      "i64[3]; input D: diagonals f32[1, 4] at {0}; input d: array f64[4]; local "
+                      "y: " +
+                      result + "; y = " + call + "; return y; }"),
+                Registry(), Fusion::none);
+        } catch (const core::InvalidArgument& error) {
+            return std::string(error.what());
+        }
+        return std::string("not refused");
+    };
+    using testing::HasSubstr;
+    EXPECT_THAT(refused("matrix_vector(A, x)", "array f32[3]"), HasSubstr("expected array f32[4]"));
+    EXPECT_THAT(refused("matrix_vector(A, d)", "array f32[3]"), HasSubstr("expected array f32[4]"));
+    EXPECT_THAT(refused("matrix_vector(D, x)", "array f32[4]"), HasSubstr("expected array f32[4]"));
+    EXPECT_THAT(refused("matrix_vector(x, x)", "array f32[3]"),
+                HasSubstr("expected an array of rank 2"));
+    EXPECT_THAT(refused("matrix_vector(A)", "array f32[3]"), HasSubstr("a matrix and a vector"));
+    EXPECT_THAT(refused("transposed_image(x)", "array f32[3]"), HasSubstr("rank 2"));
+    EXPECT_THAT(refused("transposed_image(A)", "array f32[3, 4]"),
+                HasSubstr("makes array f32[4, 3]"));
+    EXPECT_THAT(refused("row_sums(k)", "array i64[3]"), HasSubstr("rank 2"));
+    EXPECT_THAT(refused("compressed_rows_vector(x, x, k, x)", "array f32[2]"),
+                HasSubstr("expected i64"));
+    EXPECT_THAT(refused("compressed_rows_vector(x, k, k, d)", "array f32[2]"),
+                HasSubstr("expected f32"));
+    EXPECT_THAT(refused("add(D, D)", "array f32[3]"), HasSubstr("add of a diagonals"));
+}
+
+}  // namespace
+}  // namespace aperture::compose
