@@ -283,9 +283,8 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     state.symbols = symbols;
     state.compute_scalars();
     if (state.kernel.elements.rank == 0) return;
-    const int threads = threads_for(work_of(state.kernel), cpu);
     if (is_of_batches(state.kernel)) {
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads_for(work_of(state.kernel), cpu))
         {
             ProblemScratch scratch(state.program, state.kernel);
 #pragma omp for schedule(static)
@@ -295,7 +294,7 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
         }
         return;
     }
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads_for(work_of(state.kernel), cpu))
     {
         Scratch scratch(state.program.symbols.size());
         state.broadcast_scalars(scratch);

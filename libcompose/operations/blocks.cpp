@@ -157,7 +157,7 @@ Match match_qr(const CallSite& site) {
         sides = b.columns();
         results.push_back(result_of(b, columns, b.rank == 2 ? 0 : sides));
     }
-    const double n = double(columns), m = double(rows);
+    const auto n = double(columns), m = double(rows);
     return match_of(site, std::move(results), n * n * (m - n / 3) + 2 * m * n * double(sides),
                     result_of(a, rows, columns + sides));
 }
