@@ -42,8 +42,9 @@ void expects_text(const Attributes& attributes) {
     for (const auto& [name, value] : attributes) {
         core::expects(is_identifier(name), "'", name, "' cannot be the name of an attribute");
         const auto* const word = std::get_if<std::string>(&value);
-        core::expects(word != nullptr ? is_identifier(*word) : std::isfinite(std::get<double>(value)),
-                      "the attribute ", name, " is neither a word nor a finite number");
+        core::expects(
+            word != nullptr ? is_identifier(*word) : std::isfinite(std::get<double>(value)),
+            "the attribute ", name, " is neither a word nor a finite number");
     }
 }
 
@@ -155,8 +156,8 @@ SymbolId Builder::number_of(Dtype dtype, const Operand& number) {
 
 SymbolId Builder::known(const Operand& number, Dtype dtype) {
     const auto* const integer = std::get_if<std::int64_t>(&number.number_);
-    const double value = integer != nullptr ? static_cast<double>(*integer)
-                                            : std::get<double>(number.number_);
+    const double value =
+        integer != nullptr ? static_cast<double>(*integer) : std::get<double>(number.number_);
     Symbol symbol;
     symbol.source = Source::known;
     symbol.where = location(number.line_);
@@ -167,7 +168,8 @@ SymbolId Builder::known(const Operand& number, Dtype dtype) {
     } else {
         core::expects(dtype == Dtype::f32 || dtype == Dtype::f64, "the number ", value,
                       " cannot be of type ", name_of(dtype));
-        core::expects(is_finite(value, dtype), "the number ", value, " is not finite as ", name_of(dtype));
+        core::expects(is_finite(value, dtype), "the number ", value, " is not finite as ",
+                      name_of(dtype));
         symbol.type = scalar(dtype);
         symbol.number = value;
     }
@@ -206,8 +208,8 @@ std::string Builder::text(std::string_view operation,
             continue;
         }
         const Symbol& symbol = operand.builder_->program_[operand.id_];
-        all += symbol.name.empty() ? core::text("a value of line ", symbol.where.line)
-                                   : symbol.name;
+        all +=
+            symbol.name.empty() ? core::text("a value of line ", symbol.where.line) : symbol.name;
     }
     return core::text(operation, '(', all, ')');
 }
@@ -241,8 +243,8 @@ std::vector<Value> Builder::append(std::string_view operation,
                           " operands");
             call.operands = symbols(operands);
             types = registry_.find(operation)->match({program_, call}).results;
-            core::expects(types.size() == results, operation, " has ", types.size(), " results, not ",
-                          results);
+            core::expects(types.size() == results, operation, " has ", types.size(),
+                          " results, not ", results);
         } catch (const core::InvalidArgument& error) {
             throw core::InvalidArgument(core::text(text(operation, operands), ": ", error.what()));
         }
@@ -269,9 +271,8 @@ void Builder::assign(SymbolId variable, const Operand& value) {
     at(value.line_, [&] {
         expects_unfinished();
         const Symbol& to = program_[variable];
-        const Operand operand = value.is_symbol()
-                                    ? value
-                                    : Operand(Value(*this, known(value, to.type.dtype)));
+        const Operand operand =
+            value.is_symbol() ? value : Operand(Value(*this, known(value, to.type.dtype)));
         Call copy{"copy", {}, {variable}, symbols({operand})};
         const Type type = registry_.find(copy.operation)->match({program_, copy}).results[0];
         core::expects(type == to.type, to.name, " is of type ", text_of(to.type),

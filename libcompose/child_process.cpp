@@ -57,8 +57,8 @@ struct Preparation {
         posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
         posix_spawnattr_init(&attributes);
         // A group of its own, to be killed with its children.
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                  POSIX_SPAWN_SETSIGDEF);
+        posix_spawnattr_setflags(
+            &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         posix_spawnattr_setpgroup(&attributes, 0);
         sigset_t signals;
         sigemptyset(&signals);
@@ -130,9 +130,9 @@ ChildEnd run_child(const std::vector<std::string>& command, const std::filesyste
     pid_t child = 0;
     {
         const Preparation preparation(pipe, folder);
-        const int error = ::posix_spawn(&child, command[0].c_str(), &preparation.actions,
-                                        &preparation.attributes, pointers(arguments).data(),
-                                        pointers(variables).data());
+        const int error =
+            ::posix_spawn(&child, command[0].c_str(), &preparation.actions, &preparation.attributes,
+                          pointers(arguments).data(), pointers(variables).data());
         if (error != 0) return fails("cannot be started: ", words(error));
     }
     pipe.close_input();
@@ -142,7 +142,8 @@ ChildEnd run_child(const std::vector<std::string>& command, const std::filesyste
     pid_t ended = complete ? wait_until(child, status, end) : 0;
     if (ended == 0) {
         ::kill(-child, SIGKILL);
-        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
         return fails("did not end within ", limit.count() / 1000.0, " s");
     }
     if (ended < 0) return fails("ended, but another part of this program took its status");

@@ -68,8 +68,9 @@ std::string compiler_path() {
 #if defined(APERTURE_HOST_COMPILER)
              APERTURE_HOST_COMPILER,
 #endif
-             "/usr/bin/g++", "/usr/bin/c++", "/usr/bin/clang++", "/usr/local/bin/g++",
-             "/usr/local/bin/c++", "/usr/local/bin/clang++"}) {
+                 "/usr/bin/g++", "/usr/bin/c++", "/usr/bin/clang++", "/usr/local/bin/g++",
+                 "/usr/local/bin/c++", "/usr/local/bin/clang++"
+         }) {
         if (is_executable(path)) return path;
     }
     throw Failure{"there is no C++ compiler in /usr/bin or /usr/local/bin"};
@@ -79,8 +80,8 @@ std::string compiler_path() {
 ChildEnd run_compiler(const std::string& path, std::vector<std::string> arguments,
                       const fs::path& folder, std::chrono::milliseconds limit) {
     arguments.insert(arguments.begin(), path);
-    ChildEnd end = run_child(arguments, folder,
-                             {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=" + folder.string()}, limit);
+    ChildEnd end = run_child(
+        arguments, folder, {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=" + folder.string()}, limit);
     if (!end.failure.empty()) throw Failure{end.failure};
     return end;
 }
@@ -123,9 +124,8 @@ std::vector<std::string> level_of_processor() {
 
 std::vector<std::string> compiler_options(const Compiler& compiler, const HostSource& source) {
     std::vector<std::string> options{
-        "-std=c++20",         "-O3",     "-fPIC",        "-shared", "-fno-math-errno",
-        "-ffp-contract=off",  "-pipe",   "-w",           "-iquote", ".",
-        "-fvisibility=hidden"};
+        "-std=c++20", "-O3", "-fPIC",   "-shared", "-fno-math-errno",    "-ffp-contract=off",
+        "-pipe",      "-w",  "-iquote", ".",       "-fvisibility=hidden"};
     // Unique symbols would keep libraries from being unloaded.
     if (!compiler.is_clang()) options.emplace_back("-fno-gnu-unique");
 #if defined(APERTURE_HOST_SANITIZERS)
@@ -165,10 +165,10 @@ std::string identity(const Compiler& compiler, const HostSource& source) {
 std::string whole_text(const HostSource& source) {
     std::string all = source.text + "\n#line 1 \"functions\"\n";
     for (std::size_t i = 0; i < source.functions.size(); ++i) {
-        all += core::text("extern \"C\" __attribute__((visibility(\"default\"))) void* "
-                          "aperture_function_",
-                          i, "() { return reinterpret_cast<void*>(&", source.functions[i],
-                          "); }\n");
+        all += core::text(
+            "extern \"C\" __attribute__((visibility(\"default\"))) void* "
+            "aperture_function_",
+            i, "() { return reinterpret_cast<void*>(&", source.functions[i], "); }\n");
     }
     return all;
 }
@@ -185,10 +185,10 @@ std::string compile(const Compiler& compiler, const HostSource& source) {
     for (const auto& library : source.texts) {
         for (const core::KernelText& file : library) {
             const fs::path name = file.name;
-            core::expects(name.is_relative() && name.lexically_normal() == name &&
-                              *name.begin() != "..",
-                          "a file for the compiler is named ", file.name,
-                          ", expected a path from a folder of sources");
+            core::expects(
+                name.is_relative() && name.lexically_normal() == name && *name.begin() != "..",
+                "a file for the compiler is named ", file.name,
+                ", expected a path from a folder of sources");
             write(file.name, file.text);
         }
     }
@@ -260,10 +260,10 @@ class Libraries {
         found->last_use = ++uses_;
         std::shared_ptr<Entry> result = found;
         if (entries_.size() > most_libraries) {
-            entries_.erase(std::min_element(
-                entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-                    return a.second->last_use < b.second->last_use;
-                }));
+            entries_.erase(std::min_element(entries_.begin(), entries_.end(),
+                                            [](const auto& a, const auto& b) {
+                                                return a.second->last_use < b.second->last_use;
+                                            }));
         }
         return result;
     }

@@ -64,8 +64,8 @@ void validate(const Program& program, const Arguments& arguments,
         const Symbol& symbol = program[values[i]];
         expect_argument(results[i], symbol, true);
         // A symbol in place may be returned where it is.
-        const bool in_place = symbol.source == Source::in_place &&
-                              results[i].data == arguments.at(symbol.name).data;
+        const bool in_place =
+            symbol.source == Source::in_place && results[i].data == arguments.at(symbol.name).data;
         if (!in_place) add(results[i], "the result " + symbol.name, true);
     }
 }
@@ -118,7 +118,8 @@ HostMemory::HostMemory(const Plan& plan) : program_(*plan.program) {
     for (std::size_t i = 0; i < count; ++i) {
         const Symbol& symbol = program_.symbols[i];
         if (!in_memory[i] || is_callers(program_, static_cast<SymbolId>(i))) continue;
-        own_[i] = core::Array<std::byte, 1, core::Host>({std::max<index_t>(symbol.type.bytes(), 1)});
+        own_[i] =
+            core::Array<std::byte, 1, core::Host>({std::max<index_t>(symbol.type.bytes(), 1)});
         home_[i] = own_[i].data();
     }
     now_ = home_;

@@ -42,8 +42,8 @@ std::string PrivateFolder::write(const std::string& name, std::string_view conte
     stream.write(contents.data(), static_cast<std::streamsize>(contents.size()));
     stream.close();
     if (stream) return {};
-    return core::text(file.string(), " cannot be written: ",
-                      std::generic_category().message(errno));
+    return core::text(file.string(),
+                      " cannot be written: ", std::generic_category().message(errno));
 }
 
 }  // namespace aperture::compose

@@ -43,10 +43,9 @@ void Operation::compute_problem(const CallSite& site, std::span<const void* cons
     throw core::InvalidArgument(site.call.operation + " does not work on batches");
 }
 RowFunction Operation::row_function(const CallSite& site) const {
-    return [this, site](const RowPiece& piece, std::span<const RowOperand> operands,
-                        std::span<void* const> results) {
-        compute(site, piece, operands, results);
-    };
+    return
+        [this, site](const RowPiece& piece, std::span<const RowOperand> operands,
+                     std::span<void* const> results) { compute(site, piece, operands, results); };
 }
 Code Operation::code(const CallSite& site, std::span<const std::string>,
                      std::span<const std::string>) const {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "aperture/core/error.hpp"
 #include "aperture/compose/plan.hpp"
+#include "aperture/core/error.hpp"
 
 namespace aperture::compose {
 
@@ -51,7 +51,8 @@ class Steps {
         return true;
     }
     bool walk(const Branch& branch) const {
-        return walk(memory_.template load<bool>(branch.branch->condition) ? branch.body : branch.otherwise);
+        return walk(memory_.template load<bool>(branch.branch->condition) ? branch.body
+                                                                          : branch.otherwise);
     }
     bool walk(const Break&) const { return false; }
 

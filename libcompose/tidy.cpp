@@ -117,18 +117,16 @@ class Tidy {
         }
         for (std::size_t last = 0; last < row.size(); ++last) {
             const auto& results = call(last).results;
-            if (std::any_of(results.begin(), results.end(), [&](SymbolId id) {
-                    return is_unnamed(id) && read.count(id) > 0;
-                })) {
+            if (std::any_of(results.begin(), results.end(),
+                            [&](SymbolId id) { return is_unnamed(id) && read.count(id) > 0; })) {
                 continue;
             }
             std::vector<std::size_t> waiting{last};
             while (!waiting.empty()) {
                 const std::size_t i = waiting.back();
                 const auto& operands = call(i).operands;
-                const auto first =
-                    std::find_if(operands.begin(), operands.end(),
-                                 [&](SymbolId id) { return to_do.count(id) > 0; });
+                const auto first = std::find_if(operands.begin(), operands.end(),
+                                                [&](SymbolId id) { return to_do.count(id) > 0; });
                 if (first != operands.end()) {
                     waiting.push_back(to_do.at(*first));
                     continue;
@@ -140,8 +138,8 @@ class Tidy {
         }
     }
 
-    /// f = operation(...); x = copy(f) becomes x = operation(...) if nothing else reads f. Copies to
-    /// what neighbours read remain: a kernel that reads neighbours of x need not end before the
+    /// f = operation(...); x = copy(f) becomes x = operation(...) if nothing else reads f. Copies
+    /// to what neighbours read remain: a kernel that reads neighbours of x need not end before the
     /// operation, and buffers of f and x can be exchanged.
     void join_copies(Block& block) {
         Block joined;
@@ -185,16 +183,15 @@ class Tidy {
         for_each_symbol(program_.statements, [&](SymbolId id) {
             if (found.insert(id).second) kept.push_back(id);
         });
-        std::stable_partition(kept.begin() + named, kept.end(), [&](SymbolId id) {
-            return program_[id].source == Source::known;
-        });
+        std::stable_partition(kept.begin() + named, kept.end(),
+                              [&](SymbolId id) { return program_[id].source == Source::known; });
 
         std::vector<Symbol> symbols;
         std::vector<SymbolId> now(program_.symbols.size());
         std::map<char, int> numbers;
         for (const SymbolId id : kept) {
             Symbol symbol = program_[id];
-            const char letter = symbol.source == Source::known           ? 'c'
+            const char letter = symbol.source == Source::known        ? 'c'
                                 : symbol.type.kind == Kind::iteration ? 'i'
                                                                       : 'f';
             while (symbol.name.empty()) {

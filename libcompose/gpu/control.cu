@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libcompose/gpu/control.cuh"
-
 #include <algorithm>
 
+#include "libcompose/gpu/control.cuh"
 #include "libcore/gpu/cuda_check.hpp"
 
 namespace aperture::compose::control {

@@ -136,8 +136,8 @@ void DeviceMemory::finish(cudaStream_t stream, void** row, const Placement* know
     for (std::size_t i = 0; i < values.size(); ++i) {
         const bool first = std::find(values.begin(), values.begin() + std::ptrdiff_t(i),
                                      values[i]) == values.begin() + std::ptrdiff_t(i);
-        const bool at_home = first && program_[values[i]].source == Source::local &&
-                             is_at_home(values[i]);
+        const bool at_home =
+            first && program_[values[i]].source == Source::local && is_at_home(values[i]);
         if (!at_home) {
             control::copy(stream, row + values[i], row + 2 * count + i,
                           program_[values[i]].type.bytes());

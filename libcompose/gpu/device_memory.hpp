@@ -20,8 +20,8 @@ using Placement = std::vector<SymbolId>;
 void exchange(Placement& placement, const Kernel& kernel);
 
 /// Device memory of a program's symbols, and tables of pointers to it that kernels read: a row for
-/// each placement that is known before a run, the first of all symbols at home, and one that changes
-/// while kernels run. Scalars never move.
+/// each placement that is known before a run, the first of all symbols at home, and one that
+/// changes while kernels run. Scalars never move.
 class DeviceMemory {
   public:
     DeviceMemory(core::Gpu& gpu, const Plan& plan, std::vector<Placement> placements, int loops);

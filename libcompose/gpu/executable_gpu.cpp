@@ -36,8 +36,8 @@ bool has_while(const std::vector<Step>& steps) {
 template <class T>
 T value_on_host(core::Gpu& gpu, const void* device) {
     T value{};
-    APERTURE_CUDA_TRY(cudaMemcpyAsync(&value, device, sizeof(value), cudaMemcpyDeviceToHost,
-                                      gpu.stream()));
+    APERTURE_CUDA_TRY(
+        cudaMemcpyAsync(&value, device, sizeof(value), cudaMemcpyDeviceToHost, gpu.stream()));
     gpu.synchronize();
     return value;
 }

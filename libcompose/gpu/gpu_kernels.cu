@@ -4,8 +4,8 @@
 #include <string>
 
 #include "libcompose/emit.hpp"
-#include "libcompose/operations/text_operation.hpp"
 #include "libcompose/gpu/gpu_kernels.hpp"
+#include "libcompose/operations/text_operation.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/gpu/specialise.hpp"

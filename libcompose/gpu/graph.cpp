@@ -33,9 +33,9 @@ std::int64_t count_launches(const Program& program, const std::vector<Step>& ste
         } else if (const auto* repeat = std::get_if<Repeat>(&step.what)) {
             const std::int64_t of_body = count_launches(program, repeat->body);
             const std::int64_t count = program[repeat->loop->count].value;
-            all += of_body == 0                          ? 0
-                   : count > most_launches / of_body     ? most_launches + 1
-                                                         : count * of_body;
+            all += of_body == 0                      ? 0
+                   : count > most_launches / of_body ? most_launches + 1
+                                                     : count * of_body;
         } else {
             return most_launches + 1;
         }
@@ -101,8 +101,8 @@ void conditional(cudaStream_t stream, cudaGraphConditionalNodeType type, const B
     const cudaGraphEdgeData* edges = nullptr;
     std::size_t count = 0;
     const auto read = [&] {
-        APERTURE_CUDA_TRY(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &before,
-                                                   &edges, &count));
+        APERTURE_CUDA_TRY(
+            cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &before, &edges, &count));
     };
     read();
     cudaGraphConditionalHandle handle{};

@@ -9,7 +9,7 @@
 namespace aperture::core::detail {
 
 std::vector<const void*> load_kernels(Gpu& gpu, const KernelSource& source,
-                                             const std::vector<std::string>& expressions) {
+                                      const std::vector<std::string>& expressions) {
     using Key = std::tuple<int, std::string, std::string, std::vector<std::string>,
                            std::vector<std::string>>;
     static OncePerKey<Key, std::vector<const void*>> loaded;

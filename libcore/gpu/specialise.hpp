@@ -13,7 +13,7 @@ namespace aperture::core {
 namespace detail {
 /// The kernels in the order of the expressions; none if they cannot be compiled.
 std::vector<const void*> load_kernels(Gpu& gpu, const KernelSource& source,
-                                             const std::vector<std::string>& expressions);
+                                      const std::vector<std::string>& expressions);
 }  // namespace detail
 
 /// The kernels named by `expressions`, compiled together for this GPU now, or taken from the memory

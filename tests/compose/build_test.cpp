@@ -33,8 +33,7 @@ TEST(ComposeBuild, OfJacobiIsTheProgramOneWrites) {
     auto x = jacobi.in_place<float>("x", {128, 100});
     auto d = jacobi.input<float>("D");
     auto neighbours = jacobi.stencil<float>(
-        "R", Border::replicate,
-        {{{0, -1}, 0.1}, {{-1, 0}, 0.3}, {{1, 0}, 0.3}, {{0, 1}, 0.1}});
+        "R", Border::replicate, {{{0, -1}, 0.1}, {{-1, 0}, 0.3}, {{1, 0}, 0.3}, {{0, 1}, 0.1}});
     auto num_iter = jacobi.name("num_iter", jacobi.number<std::int64_t>(10));
     jacobi.loop(num_iter, [&] {
         auto r = jacobi.name("r", b - neighbours * x);
@@ -90,8 +89,7 @@ std::vector<double> run(const Program& program,
         to += program[id].type.size();
     }
     core::Cpu cpu(1);
-    Executable<core::Cpu>(cpu, std::move(planned), Tier::interpreted)
-        .run(cpu, arguments, results);
+    Executable<core::Cpu>(cpu, std::move(planned), Tier::interpreted).run(cpu, arguments, results);
     return values;
 }
 
@@ -116,8 +114,7 @@ TEST(ComposeBuild, OperatorsAndFunctionsAreOperations) {
             {[](auto& a, auto& b) { return max(a, b); }, "f1 = max(a, b);"},
             {[](auto& a, auto&) { return abs(a); }, "f1 = abs(a);"},
             {[](auto& a, auto&) { return sqrt(a); }, "f1 = sqrt(a);"},
-            {[](auto& a, auto& b) { return multiply_add(a, b, a); },
-             "f1 = multiply_add(a, b, a);"},
+            {[](auto& a, auto& b) { return multiply_add(a, b, a); }, "f1 = multiply_add(a, b, a);"},
             {[](auto& a, auto& b) { return select(a < b, a, 0.5); }, "f2 = select(f1, a, c1);"},
             {[](auto& a, auto&) { return sum(a); }, "f1 = sum(a);"},
             {[](auto& a, auto& b) { return dot(a, b); }, "f1 = dot(a, b);"},
@@ -186,14 +183,15 @@ TEST(ComposeBuild, ValuesRemainWhenTheirOperandsAreOverwritten) {
         Builder program("p");
         auto x = program.in_place<double>("x", {2});
         auto y = program.local("y", 2 * x);
-        auto twice = x + y - y;     // x
-        auto before = copy(y);      // 2 x
+        auto twice = x + y - y;  // x
+        auto before = copy(y);   // 2 x
         x = 10 * x;
-        y = twice + x;              // 11 x
-        auto again = y * before;    // 22 x^2
+        y = twice + x;            // 11 x
+        auto again = y * before;  // 22 x^2
         y = y - y;
         program.loop(3, [&] { y = y + x; });  // 30 x
-        const auto values = run(program.returns(twice, before, again, x, y), {{"x", {1, 3}}}, fusion);
+        const auto values =
+            run(program.returns(twice, before, again, x, y), {{"x", {1, 3}}}, fusion);
         EXPECT_THAT(values, testing::ElementsAre(1, 3, 2, 6, 22, 198, 10, 30, 30, 90));
     }
 }
@@ -213,13 +211,13 @@ TEST(ComposeBuild, NumbersAreSymbolsOfTheTypeBesideThem) {
     std::vector<std::string> numbers;
     for (const Symbol& symbol : built.symbols) {
         if (symbol.source != Source::known) continue;
-        numbers.push_back(core::text(name_of(symbol.type.dtype), " ", symbol.number, " ",
-                                     symbol.value));
+        numbers.push_back(
+            core::text(name_of(symbol.type.dtype), " ", symbol.number, " ", symbol.value));
     }
-    EXPECT_THAT(numbers, testing::UnorderedElementsAre(
-                             "f32 0.1 0", "f32 2 0", "f32 0 0", "f32 -0 0", "f64 0.1 0",
-                             "f64 0.1 0", "f64 2 0", "i64 0 2", "i64 0 9007199254740993",
-                             "f32 7 0"));
+    EXPECT_THAT(numbers,
+                testing::UnorderedElementsAre("f32 0.1 0", "f32 2 0", "f32 0 0", "f32 -0 0",
+                                              "f64 0.1 0", "f64 0.1 0", "f64 2 0", "i64 0 2",
+                                              "i64 0 9007199254740993", "f32 7 0"));
     EXPECT_EQ(print(parse(print(built))), print(built));
 }
 

@@ -142,14 +142,15 @@ class ComposeHostCompiler : public testing::Test {
 };
 
 TEST_F(ComposeHostCompiler, CompilesTheFunctionsThatAreNamed) {
-    const HostSource source{"#include <math.h>\n"
-                            "namespace kernels {\n"
-                            "template <class T> void scale(T* x, int n, T by) {\n"
-                            "    for (int i = 0; i < n; ++i) x[i] *= by;\n"
-                            "}\n"
-                            "}\n"
-                            "static double root(double x) { return sqrt(x); }\n",
-                            {"kernels::scale<float>", "kernels::scale<double>", "root"}};
+    const HostSource source{
+        "#include <math.h>\n"
+        "namespace kernels {\n"
+        "template <class T> void scale(T* x, int n, T by) {\n"
+        "    for (int i = 0; i < n; ++i) x[i] *= by;\n"
+        "}\n"
+        "}\n"
+        "static double root(double x) { return sqrt(x); }\n",
+        {"kernels::scale<float>", "kernels::scale<double>", "root"}};
     const HostCompiled compiled = compile_on_host(source);
     ASSERT_NE(compiled.library, nullptr) << compiled.reason;
     EXPECT_FALSE(compiled.from_cache);
@@ -168,9 +169,10 @@ TEST_F(ComposeHostCompiler, CompilesTheFunctionsThatAreNamed) {
 }
 
 TEST_F(ComposeHostCompiler, DoesNotChangeArithmetic) {
-    const HostSource source{"double f(double a, double b, double c) { return a * b + c; }\n"
-                            "bool is_nan(double a) { return a != a; }\n",
-                            {"f", "is_nan"}};
+    const HostSource source{
+        "double f(double a, double b, double c) { return a * b + c; }\n"
+        "bool is_nan(double a) { return a != a; }\n",
+        {"f", "is_nan"}};
     const HostCompiled compiled = compile_on_host(source);
     ASSERT_NE(compiled.library, nullptr) << compiled.reason;
     const double a = 1 + 0x1p-30;
@@ -183,15 +185,18 @@ TEST_F(ComposeHostCompiler, DoesNotChangeArithmetic) {
 TEST_F(ComposeHostCompiler, PassesOptionsAndEmbeddedFiles) {
     static constexpr core::KernelText first[] = {
         {"bodies/number.cuh", "#pragma once\ninline int number() { return NUMBER; }\n"},
-        {"bodies/sum.cuh", "#pragma once\n#include \"bodies/number.cuh\"\n"
-                           "inline int sum() { return number() + 1; }\n"}};
+        {"bodies/sum.cuh",
+         "#pragma once\n#include \"bodies/number.cuh\"\n"
+         "inline int sum() { return number() + 1; }\n"}};
     static constexpr core::KernelText second[] = {
-        {"bodies/number.cuh", "#pragma once\ninline int number() { return 2 * NUMBER; }\n"}, first[1]};
-    HostSource source{"#include \"bodies/sum.cuh\"\n#include \"bodies/number.cuh\"\n"
-                      "int answer() { return sum() + number(); }\n",
-                      {"answer"},
-                      {first},
-                      {"-DNUMBER=10"}};
+        {"bodies/number.cuh", "#pragma once\ninline int number() { return 2 * NUMBER; }\n"},
+        first[1]};
+    HostSource source{
+        "#include \"bodies/sum.cuh\"\n#include \"bodies/number.cuh\"\n"
+        "int answer() { return sum() + number(); }\n",
+        {"answer"},
+        {first},
+        {"-DNUMBER=10"}};
     EXPECT_EQ(result_of(source), "21 compiled");
     EXPECT_EQ(result_of(source), "21 cached");
     source.options = {"-DNUMBER=20"};
@@ -362,9 +367,8 @@ TEST_F(ComposeHostCompiler, GivesAReasonIfTheCompilerFails) {
 }
 
 TEST_F(ComposeHostCompiler, GivesAReasonIfTheLibraryCannotBeLoaded) {
-    const HostCompiled compiled =
-        compile_on_host({"int not_in_this_program();\nint f() { return not_in_this_program(); }\n",
-                         {"f"}});
+    const HostCompiled compiled = compile_on_host(
+        {"int not_in_this_program();\nint f() { return not_in_this_program(); }\n", {"f"}});
     EXPECT_EQ(compiled.library, nullptr);
     EXPECT_THAT(compiled.reason, HasSubstr("undefined symbol: _Z19not_in_this_programv"));
     EXPECT_FALSE(fs::exists(cached_file()));
@@ -385,9 +389,9 @@ TEST_F(ComposeHostCompiler, GivesAReasonIfTheDiskIsFull) {
 
 TEST_F(ComposeHostCompiler, KillsACompilerThatHangs) {
     // Its child, too, which holds the pipe.
-    const std::string its_path = compiler(
-        core::text("echo $$ > ", path("pids").string(), "; sleep 100 & echo $! >> ",
-                   path("pids").string(), "; wait"));
+    const std::string its_path =
+        compiler(core::text("echo $$ > ", path("pids").string(), "; sleep 100 & echo $! >> ",
+                            path("pids").string(), "; wait"));
     const Variable chosen("APERTURE_CXX", its_path.c_str());
     HostSource source = answer("a compiler that hangs");
     source.limit = std::chrono::milliseconds(300);
@@ -437,8 +441,8 @@ TEST_F(ComposeHostCompiler, GivesTheCompilerNothingOfTheCaller) {
     EXPECT_THAT(seen, AllOf(Not(HasSubstr("SECRET")), Not(HasSubstr("HOME=")),
                             Not(HasSubstr(core::text("/fd/", open_file, ".")))));
     // The C library ignores two signals of its own, 32 and 33.
-    EXPECT_THAT(seen, AllOf(HasSubstr("/fd/2."),
-                            testing::ContainsRegex("SigIgn:\t[0-9a-f]{8}[08]0{7}\n")));
+    EXPECT_THAT(
+        seen, AllOf(HasSubstr("/fd/2."), testing::ContainsRegex("SigIgn:\t[0-9a-f]{8}[08]0{7}\n")));
 }
 
 TEST_F(ComposeHostCompiler, ReadsAllOutputAndKeepsItsBeginning) {
@@ -449,8 +453,8 @@ TEST_F(ComposeHostCompiler, ReadsAllOutputAndKeepsItsBeginning) {
     EXPECT_EQ(end.exit_status, 3);
     EXPECT_EQ(end.output.size(), 64U << 10);
     EXPECT_THAT(end.output, testing::StartsWith("first\n"));
-    const ChildEnd silent = run_child({"/bin/sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 4"}, "/", {},
-                                      std::chrono::seconds(30));
+    const ChildEnd silent = run_child({"/bin/sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 4"}, "/",
+                                      {}, std::chrono::seconds(30));
     EXPECT_EQ(silent.exit_status, 4);
     const ChildEnd hangs = run_child({"/bin/sh", "-c", "exec >&- 2>&-; exec sleep 100"}, "/",
                                      {"PATH=/usr/bin:/bin"}, std::chrono::milliseconds(200));
@@ -459,7 +463,8 @@ TEST_F(ComposeHostCompiler, ReadsAllOutputAndKeepsItsBeginning) {
 
 TEST_F(ComposeHostCompiler, GoesOnWhenSignalsInterrupt) {
     static std::atomic<int> signals = 0;
-    struct sigaction action {}, before {};
+    struct sigaction action {
+    }, before{};
     action.sa_handler = [](int) { ++signals; };  // without SA_RESTART
     ::sigaction(SIGALRM, &action, &before);
     const itimerval often{{0, 500}, {0, 500}}, never{};
@@ -480,10 +485,10 @@ TEST_F(ComposeHostCompiler, LivesWhereTheStatusOfChildrenIsIgnored) {
 }
 
 TEST_F(ComposeHostCompiler, UsesALevelWhereNativeIsUnknown) {
-    const std::string its_path = compiler(
-        core::text("for each in \"$@\"; do if [ \"$each\" = -march=native ]; then echo \"error: bad "
-                   "value 'native' for '-march=' switch\"; exit 1; fi; done; echo \"$@\" > ",
-                   path("arguments").string(), "; exec /usr/bin/g++ \"$@\""));
+    const std::string its_path = compiler(core::text(
+        "for each in \"$@\"; do if [ \"$each\" = -march=native ]; then echo \"error: bad "
+        "value 'native' for '-march=' switch\"; exit 1; fi; done; echo \"$@\" > ",
+        path("arguments").string(), "; exec /usr/bin/g++ \"$@\""));
     const Variable chosen("APERTURE_CXX", its_path.c_str());
     EXPECT_EQ(result_of(answer("a level")), "42 compiled");
 #if defined(__x86_64__)
@@ -492,8 +497,8 @@ TEST_F(ComposeHostCompiler, UsesALevelWhereNativeIsUnknown) {
 }
 
 TEST_F(ComposeHostCompiler, CompilesOnceForManyThreads) {
-    const std::string its_path = compiler(
-        core::text("echo run >> ", path("runs").string(), "; exec /usr/bin/g++ \"$@\""));
+    const std::string its_path =
+        compiler(core::text("echo run >> ", path("runs").string(), "; exec /usr/bin/g++ \"$@\""));
     const Variable chosen("APERTURE_CXX", its_path.c_str());
     std::array<std::string, 4> results;
     {
@@ -503,7 +508,8 @@ TEST_F(ComposeHostCompiler, CompilesOnceForManyThreads) {
         }
     }
     std::sort(results.begin(), results.end());
-    EXPECT_THAT(results, testing::ElementsAre("42 cached", "42 cached", "42 cached", "42 compiled"));
+    EXPECT_THAT(results,
+                testing::ElementsAre("42 cached", "42 cached", "42 cached", "42 compiled"));
     EXPECT_EQ(contents(path("runs")), "run\n");
 }
 
@@ -512,9 +518,8 @@ TEST_F(ComposeHostCompiler, SeveralProcessesMayCompileAtOnce) {
     {
         std::vector<std::jthread> threads;
         for (std::string& result : results) {
-            threads.emplace_back([&result] {
-                result = in_child([] { return result_of(answer("processes")); });
-            });
+            threads.emplace_back(
+                [&result] { result = in_child([] { return result_of(answer("processes")); }); });
         }
     }
     EXPECT_THAT(results, testing::Each(testing::StartsWith("42 ")));
@@ -547,15 +552,16 @@ TEST_F(ComposeHostCompiler, UsesClangWhereThatIsChosen) {
 
 #if defined(APERTURE_SANITIZE)
 TEST_F(ComposeHostCompiler, SanitizesWhatItCompiles) {
-    const HostCompiled compiled = compile_on_host(
-        {"void store(float* x, int i) { x[i] = 1; }\n"
-         "int shift(int by) { return 1 << by; }\n",
-         {"store", "shift"}});
+    const HostCompiled compiled =
+        compile_on_host({"void store(float* x, int i) { x[i] = 1; }\n"
+                         "int shift(int by) { return 1 << by; }\n",
+                         {"store", "shift"}});
     ASSERT_NE(compiled.library, nullptr) << compiled.reason;
     std::vector<float> x(4);
     EXPECT_DEATH(compiled.library->function<void(float*, int)>("store")(x.data(), 4),
                  "heap-buffer-overflow");
-    EXPECT_DEATH(compiled.library->function<int(int)>("shift")(40), "kernel.cpp:2:.*shift exponent");
+    EXPECT_DEATH(compiled.library->function<int(int)>("shift")(40),
+                 "kernel.cpp:2:.*shift exponent");
 }
 #endif
 

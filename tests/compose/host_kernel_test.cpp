@@ -74,8 +74,8 @@ TEST(SimtComposeHostKernels, RunOnTheSimtExecutor) {
 
     std::vector<double> x(32), sums(32);
     std::iota(x.begin(), x.end(), 1.0);
-    core::launch(simt, compiled.library->function<void(const double*, double*)>(
-                           "sum_of_warps<double>"),
+    core::launch(simt,
+                 compiled.library->function<void(const double*, double*)>("sum_of_warps<double>"),
                  {1, 32}, x.data(), sums.data());
     EXPECT_THAT(sums, testing::Each(528.0));
 }

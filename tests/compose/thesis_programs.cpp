@@ -83,11 +83,11 @@ Program conjugate_gradients_flow(index_t rows, index_t columns, double lambda2, 
     auto du = program.in_place<float>("du", {rows, columns});
     auto dv = program.in_place<float>("dv", {rows, columns});
     auto laplacian = program.stencil<float>("R", Border::replicate,
-                                    {{{-1, 0}, -lambda2},
-                                     {{0, -1}, -lambda2},
-                                     {{0, 0}, 4 * lambda2},
-                                     {{0, 1}, -lambda2},
-                                     {{1, 0}, -lambda2}});
+                                            {{{-1, 0}, -lambda2},
+                                             {{0, -1}, -lambda2},
+                                             {{0, 0}, 4 * lambda2},
+                                             {{0, 1}, -lambda2},
+                                             {{1, 0}, -lambda2}});
 
     auto ix2 = program.name("Ix2", ix * ix);
     auto iy2 = program.name("Iy2", iy * iy);

@@ -4,18 +4,18 @@
 
 #include "aperture/compose/program.hpp"
 
-/// The solvers of Anderson 2014, chapters 5 and 7, as array programs in single precision. Images have
-/// `rows` and `columns`, and what is beyond their borders is that of the nearest pixel.
+/// The solvers of Anderson 2014, chapters 5 and 7, as array programs in single precision. Images
+/// have `rows` and `columns`, and what is beyond their borders is that of the nearest pixel.
 namespace aperture::compose::thesis {
 
-/// Programs 1 and 6: A x = b for the matrix whose rows are 1 / D on the diagonal and -1 for the four
-/// neighbours. Inputs b, D (a scalar); x in place, which is returned.
+/// Programs 1 and 6: A x = b for the matrix whose rows are 1 / D on the diagonal and -1 for the
+/// four neighbours. Inputs b, D (a scalar); x in place, which is returned.
 Program jacobi(index_t rows, index_t columns, int sweeps);
 
 /// The equations of Horn and Schunck for the update (du, dv) of an optical flow,
 ///     (Ix^2 - l L) du + Ix Iy dv = -Ix It,   Ix Iy du + (Iy^2 - l L) dv = -Iy It,
-/// where L is the Laplacian of five points and l is `lambda2`. Inputs Ix, Iy, It; du and dv in place,
-/// which are returned.
+/// where L is the Laplacian of five points and l is `lambda2`. Inputs Ix, Iy, It; du and dv in
+/// place, which are returned.
 ///
 /// Program 12: Jacobi's method.
 Program jacobi_flow(index_t rows, index_t columns, double lambda2, int sweeps);

@@ -102,8 +102,8 @@ struct Flow {
                    [&](index_t r, index_t c) -> std::pair<double, double> {
                        const double ix = Ix.near(r, c), iy = Iy.near(r, c);
                        const double u = du.neighbours(r, c) / 4, v = dv.neighbours(r, c) / 4;
-                       const double ratio = (ix * u + iy * v + It.near(r, c)) /
-                                            (ix * ix + iy * iy + 4 * lambda2);
+                       const double ratio =
+                           (ix * u + iy * v + It.near(r, c)) / (ix * ix + iy * iy + 4 * lambda2);
                        return {u - ix * ratio, v - iy * ratio};
                    });
         }
@@ -119,7 +119,8 @@ struct Flow {
         double before = squared(r0, r0) + squared(r1, r1);
         for (int i = 0; i < iterations; ++i) {
             const std::pair<Image, Image> product_of_p = product(p0, p1);
-            const double alpha = before / (squared(p0, product_of_p.first) + squared(p1, product_of_p.second));
+            const double alpha =
+                before / (squared(p0, product_of_p.first) + squared(p1, product_of_p.second));
             for (std::size_t k = 0; k < p0.pixels.size(); ++k) {
                 du.pixels[k] += alpha * p0.pixels[k];
                 dv.pixels[k] += alpha * p1.pixels[k];
@@ -148,10 +149,8 @@ Image random_image(index_t rows, index_t columns, unsigned seed) {
 }
 
 Flow random_flow(index_t rows, index_t columns) {
-    return {random_image(rows, columns, 1),
-            random_image(rows, columns, 2),
-            random_image(rows, columns, 3),
-            random_image(rows, columns, 4),
+    return {random_image(rows, columns, 1), random_image(rows, columns, 2),
+            random_image(rows, columns, 3), random_image(rows, columns, 4),
             random_image(rows, columns, 5)};
 }
 
@@ -216,8 +215,7 @@ TEST_P(ThesisPrograms, JacobiSolves) {
     const auto [rows, columns] = GetParam();
     Image x = random_image(rows, columns, 1), b = random_image(rows, columns, 2);
     const Program program = thesis::jacobi(rows, columns, sweeps);
-    const std::map<std::string, Floats> arrays{
-        {"b", floats(b)}, {"x", floats(x)}, {"D", {0.125f}}};
+    const std::map<std::string, Floats> arrays{{"b", floats(b)}, {"x", floats(x)}, {"D", {0.125f}}};
     const auto alone = run(program, Fusion::none, arrays, {rows, columns}, {"x"});
     for (int i = 0; i < sweeps; ++i) {
         const Image old = x;

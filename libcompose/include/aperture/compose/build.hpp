@@ -31,8 +31,8 @@
 ///     Program program = jacobi.returns(x);
 ///
 /// Operands are checked when a call is appended. Errors are InvalidArgument and begin with file and
-/// line of the call. The body of a loop runs once, when the program is built; a `for` of C++ appends
-/// its calls each time.
+/// line of the call. The body of a loop runs once, when the program is built; a `for` of C++
+/// appends its calls each time.
 namespace aperture::compose {
 
 class Builder;
@@ -130,8 +130,8 @@ class Handle {
     SymbolId id_;
 };
 
-/// What never changes: an input, a number, a stencil, or the result of a call. Copies are handles of
-/// the same symbol.
+/// What never changes: an input, a number, a stencil, or the result of a call. Copies are handles
+/// of the same symbol.
 class Value : public Handle {
   public:
     Value(const Value&) = default;
@@ -143,8 +143,8 @@ class Value : public Handle {
     using Handle::Handle;
 };
 
-/// A symbol that can be overwritten. There is one handle of it, so that no other name means the same
-/// memory; `copy` keeps what it holds.
+/// A symbol that can be overwritten. There is one handle of it, so that no other name means the
+/// same memory; `copy` keeps what it holds.
 class Variable : public Handle {
   public:
     Variable(const Variable&) = delete;

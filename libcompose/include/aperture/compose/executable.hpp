@@ -49,8 +49,8 @@ class Executable {
     /// Reads inputs, overwrites symbols in place, and fills `results`, one for each value that the
     /// program returns. On a GPU, scalars that are inputs are read on the host, everything else is
     /// device memory, and the call is asynchronous unless the program has a while. Throws
-    /// InvalidArgument if an argument is missing, has another type or shares memory with one that is
-    /// written, if memory to be written is constant, and if a loop does not end.
+    /// InvalidArgument if an argument is missing, has another type or shares memory with one that
+    /// is written, if memory to be written is constant, and if a loop does not end.
     void run(Executor& executor, const Arguments& arguments, std::span<const Argument> results);
 
     const Plan& plan() const;

@@ -140,8 +140,8 @@ class Operation {
     /// there is one; the threads that work on the problem are `group`.
     virtual Code code(const CallSite& site, std::span<const std::string> operands,
                       std::span<const std::string> results) const;
-    /// The files of `code` that are not the library's own, as aperture_embed_kernels makes them, and
-    /// those that they include. They live until the program ends.
+    /// The files of `code` that are not the library's own, as aperture_embed_kernels makes them,
+    /// and those that they include. They live until the program ends.
     virtual std::span<const core::KernelText> texts() const { return {}; }
 
     /// Throws InvalidArgument where the operation does not run on such an executor. The call site

@@ -28,9 +28,9 @@ bool is_complex(Dtype dtype);
 Dtype real_of(Dtype dtype);
 
 template <class T>
-concept Number = std::same_as<T, float> || std::same_as<T, double> ||
-    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>> ||
-    std::same_as<T, std::int64_t> || std::same_as<T, bool>;
+concept Number =
+    std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::complex<float>> ||
+    std::same_as<T, std::complex<double>> || std::same_as<T, std::int64_t> || std::same_as<T, bool>;
 
 template <Number T>
 constexpr Dtype dtype_of() {
