@@ -3,6 +3,7 @@
 #include "bench/vendor_batches.hpp"
 
 #include <complex>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -129,7 +130,7 @@ GpuMethod<T> solve_or_invert(GpuBatch<T>& first) {
             }};
 }
 
-/// Parameters of Jacobi's method, as cuSOLVER sets them.
+/// Parameters of a method, as cuSOLVER sets them.
 template <class Info>
 std::shared_ptr<Info> parameters_of(cusolverStatus_t (*create)(Info**),
                                     cusolverStatus_t (*destroy)(Info*)) {
@@ -138,9 +139,35 @@ std::shared_ptr<Info> parameters_of(cusolverStatus_t (*create)(Info**),
     return {created, destroy};
 }
 
+/// By a function for matrices of any order.
+template <class T>
+GpuMethod<T> eigen_of_large(GpuBatch<T>& first) {
+    using V = Vendor<T>;
+    auto parameters = parameters_of(cusolverDnCreateParams, cusolverDnDestroyParams);
+    std::size_t bytes = 0, host_bytes = 0;
+    cusolverDnXsyevBatched_bufferSize(
+        handles_of(first).solver, parameters.get(), CUSOLVER_EIG_MODE_VECTOR,
+        CUBLAS_FILL_MODE_LOWER, first.n, V::type, first.c.data(), first.n, V::real,
+        first.values.data(), V::type, &bytes, &host_bytes, first.problems);
+    auto space = std::make_shared<core::Array<std::byte, 1, core::Device>>(
+        core::Extents<1>{static_cast<index_t>(bytes)});
+    auto host_space = std::make_shared<std::vector<std::byte>>(host_bytes);
+    return {[space, host_space, parameters](GpuBatch<T>& on) {
+                cusolverDnXsyevBatched(handles_of(on).solver, parameters.get(),
+                                       CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, on.n,
+                                       V::type, on.c.data(), on.n, V::real, on.values.data(),
+                                       V::type, space->data(), space->size(), host_space->data(),
+                                       host_space->size(), on.info.data(), on.problems);
+            },
+            restore_c<T>};
+}
+
+/// By rotations, or by the vendor's function that is faster for larger matrices.
 template <class T>
 GpuMethod<T> eigen(GpuBatch<T>& first) {
     using V = Vendor<T>;
+    constexpr int least_of_large = 32;
+    if (first.n >= least_of_large) return eigen_of_large(first);
     auto parameters = parameters_of(cusolverDnCreateSyevjInfo, cusolverDnDestroySyevjInfo);
     int words = 0;
     V::eigen_size(handles_of(first).solver, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,

@@ -13,10 +13,11 @@ namespace aperture::bench {
 template <class T>
 struct Vendor;
 
-#define APERTURE_VENDOR(T, C, X, EIGEN)                                              \
+#define APERTURE_VENDOR(T, C, X, EIGEN, TYPE, REAL)                                  \
     template <>                                                                      \
     struct Vendor<T> {                                                               \
         using Value = C;                                                             \
+        static constexpr cudaDataType type = TYPE, real = REAL;                      \
         static constexpr auto gemm = cublas##X##gemmStridedBatched;                  \
         static constexpr auto gemv = cublas##X##gemvStridedBatched;                  \
         static constexpr auto getrf = cublas##X##getrfBatched;                       \
@@ -30,10 +31,10 @@ struct Vendor;
         static constexpr auto gesvd = cusolverDn##X##gesvdjBatched;                  \
         static constexpr auto gesvd_size = cusolverDn##X##gesvdjBatched_bufferSize;  \
     };
-APERTURE_VENDOR(float, float, S, syevj)
-APERTURE_VENDOR(double, double, D, syevj)
-APERTURE_VENDOR(std::complex<float>, cuComplex, C, heevj)
-APERTURE_VENDOR(std::complex<double>, cuDoubleComplex, Z, heevj)
+APERTURE_VENDOR(float, float, S, syevj, CUDA_R_32F, CUDA_R_32F)
+APERTURE_VENDOR(double, double, D, syevj, CUDA_R_64F, CUDA_R_64F)
+APERTURE_VENDOR(std::complex<float>, cuComplex, C, heevj, CUDA_C_32F, CUDA_R_32F)
+APERTURE_VENDOR(std::complex<double>, cuDoubleComplex, Z, heevj, CUDA_C_64F, CUDA_R_64F)
 #undef APERTURE_VENDOR
 
 }  // namespace aperture::bench

@@ -108,13 +108,18 @@ struct BlockShape {
         : width(element.bytes == 16 ? 4 : 8),
           chunk(16 / element.bytes),
           bytes(n * (((n - 1) / width * width + 8) / chunk | 1) * 16) {
+        const bool cholesky = operation == BatchOperation::cholesky;
+        if (cholesky) {
+            const int panels = ceil_div(n, width);
+            bytes = (panels * n - width / 2 * panels * (panels - 1)) * (width / chunk | 1) * 16;
+        }
         const int slots = n <= 64 ? 2 : 4;
         const bool qr = operation == BatchOperation::qr;
-        registers = element.bytes * (qr ? slots : 4) <= 16 ? 160 : 224;
+        registers = element.bytes * (qr ? slots : cholesky ? 2 : 4) <= 16 ? 160 : 224;
         const auto of_thread = with_type(element, [&]<class T>(T) {
-            return qr                                      ? tuning::right_looking_bytes
-                   : operation == BatchOperation::cholesky ? tuning::cholesky_bytes_per_thread<T>
-                                                           : tuning::lu_bytes_per_thread<T>;
+            return qr         ? tuning::right_looking_bytes
+                   : cholesky ? tuning::cholesky_bytes_per_thread
+                              : tuning::lu_bytes_per_thread<T>;
         });
         const int wanted = bytes / static_cast<int>(of_thread);
         while (threads < warp * slots && 2 * threads <= wanted) threads *= 2;

@@ -53,7 +53,7 @@ __device__ __forceinline__ void subtract_products(T (&entry)[slots][panel_width<
                                                   LoadCommon load_common) {
     constexpr int at_once = chunk_entries<T>;
     // As much is loaded at once as registers suffice for.
-    constexpr int together = sizeof(T) == 4 || slots == 1 ? 2 * at_once : at_once;
+    constexpr int together = sizeof(T) == 4 ? 8 : slots == 1 ? 4 : 2;
     APERTURE_NO_UNROLL
     for (int base = from; base < to; base += together) {
         APERTURE_UNROLL
@@ -78,17 +78,19 @@ __device__ __forceinline__ void subtract_products(T (&entry)[slots][panel_width<
 
 /// a(i, column + c) -= sum over k in [from, to) of a(i, k) common[k][c], of rows i in [first_row,
 /// n) and the panel at `column`, by warps from `first_warp` on.
-template <class T, class LoadCommon>
+template <class T, class Matrix, class LoadCommon>
 __device__ __forceinline__ void update_panel(int first_row, int n, int column, int from, int to,
-                                             int first_warp, const PanelMatrix<T>& a,
+                                             int first_warp, const Matrix& a,
                                              LoadCommon load_common) {
     constexpr int at_once = chunk_entries<T>;
     if (from >= to) return;
     share_numbers(first_row, n, first_warp, [&](auto rows) {
         constexpr int slots = decltype(rows)::slots;
-        T entry[slots][panel_width<T>];
+        T entry[slots][panel_width<T>] = {};
         APERTURE_UNROLL
-        for (int s = 0; s < slots; ++s) a.load_row(entry[s], rows.at[s], column);
+        for (int s = 0; s < slots; ++s) {
+            if (rows.exists[s]) a.load_row(entry[s], rows.at[s], column);
+        }
         subtract_products(
             entry, from, to,
             [&](int k, T(&own)[slots][at_once]) {
@@ -104,18 +106,18 @@ __device__ __forceinline__ void update_panel(int first_row, int n, int column, i
 }
 
 /// P A = L U in place, with the exchanged rows and info.
-template <int slots, int least, class T>
-__device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMatrix<T> a,
-                                                   const RowExchanges<T>& exchanges) {
+template <int slots, class T, class Matrix>
+__device__ __forceinline__ void factor_lu_looking_left(bool exchange, int n, Matrix a,
+                                                       const RowExchanges<T>& exchanges) {
     constexpr int most = panel_width<T>;
     constexpr int at_once = chunk_entries<T>;
     const bool ahead = core::block_threads() > core::warp_size;
     const auto update = [&](int first_row, int column, int from, int to, int first_warp) {
-        update_panel(first_row, n, column, from, to, first_warp, a,
-                     [&](int k, T(&common)[at_once][most]) {
-                         APERTURE_UNROLL
-                         for (int e = 0; e < at_once; ++e) a.load_row(common[e], k + e, column);
-                     });
+        update_panel<T>(first_row, n, column, from, to, first_warp, a,
+                        [&](int k, T(&common)[at_once][most]) {
+                            APERTURE_UNROLL
+                            for (int e = 0; e < at_once; ++e) a.load_row(common[e], k + e, column);
+                        });
     };
     int info = 0;
     int done = 0;
@@ -130,16 +132,7 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
             // Also rows that will be exchanged: what is subtracted goes with them.
             if (behind < n) update(first, behind, 0, first, 1);
         } else {
-            visit_panel<T, slots, least>(first, n, [&](auto panel) {
-                panel.template load<false>(a);
-                if (exchange) {
-                    factor_lu_panel<true>(panel, exchanges.rows, info);
-                    exchanges.record(panel);
-                } else {
-                    factor_lu_panel<false>(panel, exchanges.rows, info);
-                }
-                panel.template store<false>(a);
-            });
+            factor_lu_panel_of<slots>(exchange, first, n, a, exchanges, info);
         }
         __syncthreads();
         if (exchange && first > 0) {
@@ -210,23 +203,23 @@ __device__ __forceinline__ void factor_lu_in_block(bool exchange, int n, PanelMa
 
 /// A = G G^H in place, of the lower triangle; what is above the diagonal is lost. `pivots` in
 /// shared memory.
-template <int slots, int least, class T>
-__device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a,
+template <int slots, class T, class Matrix>
+__device__ __forceinline__ void factor_cholesky_in_block(int n, Matrix a,
                                                          Pivots<RealOf<T>>* pivots) {
     constexpr int most = panel_width<T>;
     constexpr int at_once = chunk_entries<T>;
     const bool ahead = core::block_threads() > core::warp_size;
     const auto update = [&](int column, int from, int to, int first_warp) {
-        update_panel(column, n, column, from, to, first_warp, a,
-                     [&](int k, T(&common)[at_once][most]) {
-                         APERTURE_UNROLL
-                         for (int c = 0; c < most; ++c) {
-                             T row[at_once];
-                             a.load_row(row, column + c < n ? column + c : n - 1, k);
-                             APERTURE_UNROLL
-                             for (int e = 0; e < at_once; ++e) common[e][c] = core::conj(row[e]);
-                         }
-                     });
+        update_panel<T>(column, n, column, from, to, first_warp, a,
+                        [&](int k, T(&common)[at_once][most]) {
+                            APERTURE_UNROLL
+                            for (int c = 0; c < most; ++c) {
+                                T row[at_once];
+                                a.load_row(row, column + c < n ? column + c : n - 1, k);
+                                APERTURE_UNROLL
+                                for (int e = 0; e < at_once; ++e) common[e][c] = core::conj(row[e]);
+                            }
+                        });
     };
     Pivots<RealOf<T>> its;
     int done = 0;
@@ -238,7 +231,7 @@ __device__ __forceinline__ void factor_cholesky_in_block(int n, PanelMatrix<T> a
         if (core::warp_rank() > 0) {
             if (first + most < n) update(first + most, 0, first, 1);
         } else {
-            visit_panel<T, slots, least>(first, n, [&](auto panel) {
+            visit_panel<T, slots>(first, n, [&](auto panel) {
                 panel.template load<false>(a);
                 factor_cholesky_panel(panel, its);
                 panel.template store<false>(a);

@@ -22,7 +22,7 @@ __device__ __forceinline__ void exchange_entries(int n, const int* rows, WarpVec
     }
 }
 
-/// A x = b in place by the factors of `factor_lu_in_block`.
+/// A x = b in place by factors P A = L U.
 template <class T, int slots, class Matrix>
 __device__ __forceinline__ void solve_lu_in_warp(int n, const Matrix& lu, const int* rows,
                                                  WarpVector<T, slots>& x) {

@@ -113,21 +113,68 @@ APERTURE_HD constexpr int panel_row_stride(int columns) {
     return ((last_panel + 8) / chunk_entries<T> | 1) * chunk_entries<T>;
 }
 
-/// A matrix that a block works on, by rows; `stride` is a panel_row_stride.
+/// The rows of a matrix in lines of memory: row i in line i. `stride` is a panel_row_stride.
 template <class T>
-struct PanelMatrix {
-    T* data;
+struct WholeRows {
     int stride;
 
-    __device__ __forceinline__ T& operator()(int i, int j) const { return data[i * stride + j]; }
+    __device__ __forceinline__ static int line(int i, int) { return i; }
+    __device__ __forceinline__ static int offset(int j) { return j; }
+};
+
+/// Of a lower triangle of order n the panels one after another, each from its diagonal on: a line
+/// has a row of a panel, and lines are an odd number of chunks apart.
+template <class T>
+struct TrianglePanels {
+    static constexpr int width = panel_width<T>;
+    static constexpr int stride = (width / chunk_entries<T> | 1) * chunk_entries<T>;
+    int n;
+
+    /// Also of entries above the diagonal, in lines of other ones.
+    __device__ __forceinline__ int line(int i, int j) const {
+        const int panel = j / width;
+        return panel * (n - width / 2 * (panel + 1)) + i;
+    }
+    __device__ __forceinline__ static int offset(int j) { return j % width; }
+    APERTURE_HD static constexpr int lines(int n) {
+        const int panels = (n + width - 1) / width;
+        return panels * n - width / 2 * panels * (panels - 1);
+    }
+};
+
+/// Where a block keeps its matrix: in shared memory or, where it is too large, the first lines of
+/// it in scratch memory.
+enum class MatrixPlace { shared, scratch };
+
+/// A matrix that a block works on, in Lines of memory, the first `outside` of which are in scratch
+/// memory.
+template <class T, class Lines, MatrixPlace place>
+struct PanelMatrix : Lines {
+    T* shared;
+    T* scratch;
+    int outside;
+
+    __device__ __forceinline__ T& operator()(int i, int j) const {
+        const int line = this->line(i, j);
+        const int at = line * this->stride + this->offset(j);
+        if (place == MatrixPlace::shared) return shared[at];
+        return line < outside ? scratch[at] : shared[at - outside * this->stride];
+    }
+    /// The first line in shared memory, and those from there on.
+    __device__ __forceinline__ int first_inside() const {
+        return place == MatrixPlace::shared ? 0 : outside;
+    }
+    __device__ __forceinline__ PanelMatrix<T, Lines, MatrixPlace::shared> inside() const {
+        return {*this, shared - first_inside() * this->stride, nullptr, 0};
+    }
     /// Loads entries of row i from a panel's first column `j` on.
     template <int count>
     __device__ __forceinline__ void load_row(T (&to)[count], int i, int j) const {
-        load_chunks(to, data + i * stride + j);
+        load_chunks(to, &(*this)(i, j));
     }
     template <int count>
     __device__ __forceinline__ void store_row(const T (&from)[count], int i, int j) const {
-        store_chunks(data + i * stride + j, from);
+        store_chunks(&(*this)(i, j), from);
     }
 };
 
@@ -198,13 +245,19 @@ __device__ __forceinline__ bool has_chunks(int columns, const BlockMatrix<T>& a)
            reinterpret_cast<unsigned long long>(a.data) % sizeof(Chunk<T>) == 0;
 }
 
+/// Whether a block's matrix is copied in chunks: where they have more than an entry, and all lines
+/// are in one memory.
+template <class T, MatrixPlace place>
+inline constexpr bool copies_chunks = (chunk_entries<T>) > 1 && place == MatrixPlace::shared;
+
 /// Stores value(i, j, chunk) of the chunks (i, j), (i, j + 1), ... where wanted(i, j), of one
 /// matrix in another: neighbouring threads get neighbouring chunks of a row, and load several
 /// before they store them.
-template <class T, class FromStride, class ToStride, class Wanted, class Value>
-__device__ __forceinline__ void copy_chunks(int rows, int columns, const T* from,
-                                            FromStride from_stride, T* to, ToStride to_stride,
-                                            Wanted wanted, Value value) {
+template <class T, class From, class FromStride, class To, class ToStride, class Wanted,
+          class Value>
+__device__ __forceinline__ void copy_chunks(int rows, int columns, const From& from,
+                                            FromStride from_stride, const To& to,
+                                            ToStride to_stride, Wanted wanted, Value value) {
     constexpr int at_once = 8;
     constexpr int chunk = chunk_entries<T>;
     const int lanes = block_lanes(columns / chunk);
@@ -212,8 +265,8 @@ __device__ __forceinline__ void copy_chunks(int rows, int columns, const T* from
     APERTURE_NO_UNROLL
     for (int j = core::thread_rank() % lanes * chunk; j < columns; j += lanes * chunk) {
         int row = core::thread_rank() / lanes;
-        const T* source = from + row * from_stride + j;
-        T* target = to + row * to_stride + j;
+        const T* source = &from(0, j) + row * from_stride;
+        T* target = &to(0, j) + row * to_stride;
         APERTURE_NO_UNROLL
         while (row < rows) {
             Chunk<T> its[at_once];
@@ -238,18 +291,18 @@ __device__ __forceinline__ void copy_chunks(int rows, int columns, const T* from
 
 /// Loads a matrix, or its lower triangle with anything above; the block must wait before it uses
 /// it. Calls seen(entry).
-template <class T, class Seen>
+template <class T, class Lines, MatrixPlace place, class Seen>
 __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
                                             const BlockMatrix<const T>& from,
-                                            const PanelMatrix<T>& to, Seen seen) {
+                                            const PanelMatrix<T, Lines, place>& to, Seen seen) {
     const auto wanted = [&](int i, int j) { return !lower || j <= i; };
-    if (chunk_entries < T >> 1 && has_chunks(columns, from)) {
-        copy_chunks(rows, columns, from.data, from.row_stride, to.data, to.stride, wanted,
-                    [&](int, int, const Chunk<T>& its) {
-                        APERTURE_UNROLL
-                        for (int e = 0; e < chunk_entries<T>; ++e) seen(its.entry[e]);
-                        return its;
-                    });
+    if (copies_chunks<T, place> && has_chunks(columns, from)) {
+        copy_chunks<T>(rows, columns, from, from.row_stride, to, to.stride, wanted,
+                       [&](int, int, const Chunk<T>& its) {
+                           APERTURE_UNROLL
+                           for (int e = 0; e < chunk_entries<T>; ++e) seen(its.entry[e]);
+                           return its;
+                       });
         return;
     }
     copy_entries(
@@ -260,27 +313,28 @@ __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
             to(i, j) = value;
         });
 }
-template <class T>
+template <class T, class Lines, MatrixPlace place>
 __device__ __forceinline__ void load_matrix(int rows, int columns, bool lower,
                                             const BlockMatrix<const T>& from,
-                                            const PanelMatrix<T>& to) {
+                                            const PanelMatrix<T, Lines, place>& to) {
     load_matrix(rows, columns, lower, from, to, [](T) {});
 }
 
 /// Stores value(i, j, entry) of every entry of a matrix.
-template <class T, class Value>
-__device__ __forceinline__ void store_matrix(int rows, int columns, const PanelMatrix<T>& from,
+template <class T, class Lines, MatrixPlace place, class Value>
+__device__ __forceinline__ void store_matrix(int rows, int columns,
+                                             const PanelMatrix<T, Lines, place>& from,
                                              const BlockMatrix<T>& to, Value value) {
     const auto all = [](int, int) { return true; };
-    if (chunk_entries < T >> 1 && has_chunks(columns, to)) {
-        copy_chunks(rows, columns, from.data, from.stride, to.data, to.row_stride, all,
-                    [&](int i, int j, Chunk<T> its) {
-                        APERTURE_UNROLL
-                        for (int e = 0; e < chunk_entries<T>; ++e) {
-                            its.entry[e] = value(i, j + e, its.entry[e]);
-                        }
-                        return its;
-                    });
+    if (copies_chunks<T, place> && has_chunks(columns, to)) {
+        copy_chunks<T>(rows, columns, from, from.stride, to, to.row_stride, all,
+                       [&](int i, int j, Chunk<T> its) {
+                           APERTURE_UNROLL
+                           for (int e = 0; e < chunk_entries<T>; ++e) {
+                               its.entry[e] = value(i, j + e, its.entry[e]);
+                           }
+                           return its;
+                       });
         return;
     }
     copy_entries(

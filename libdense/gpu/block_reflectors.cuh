@@ -13,8 +13,8 @@ namespace aperture::dense {
 
 /// A = Q R in place, reflectors below R; `tau` [n], `gram` and `triangle`
 /// [panel_width][panel_width], and memory for a ReflectorPanel's column in shared memory.
-template <int slots, class T>
-__device__ __forceinline__ void factor_qr_in_block(int m, int n, PanelMatrix<T> a, T* tau, T* gram,
+template <int slots, class T, class Matrix>
+__device__ __forceinline__ void factor_qr_in_block(int m, int n, Matrix a, T* tau, T* gram,
                                                    T* triangle, T* column_memory) {
     constexpr int most = panel_width<T>;
     // Quarters of a warp read without bank conflicts.

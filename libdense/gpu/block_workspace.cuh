@@ -11,36 +11,29 @@ namespace aperture::dense {
 
 /// Rows of a panel in a lane, of those that kernels are compiled for.
 APERTURE_HD constexpr int block_slots(int rows) { return rows <= 64 ? 2 : rows <= 128 ? 4 : 8; }
-/// Largest number of threads, and blocks of so many on a multiprocessor that registers suffice for,
-/// with `slots` rows of a panel in a lane.
+/// Largest number of threads, and of those that a multiprocessor must have registers for.
 inline constexpr int block_solver_threads = 256;
-APERTURE_HD constexpr int block_solver_threads_of(int slots) {
-    const int threads = 32 * slots;
-    return threads < block_solver_threads ? threads : block_solver_threads;
-}
-APERTURE_HD constexpr int block_solver_blocks(int slots, bool few_registers) {
-    const int blocks = (few_registers ? 384 : 256) / block_solver_threads_of(slots);
-    return blocks > 1 ? blocks : 1;
+APERTURE_HD constexpr int block_solver_bounds(bool few_registers) {
+    return few_registers ? 384 : block_solver_threads;
 }
 
 /// Registers of a lane for a vector of max_order, and of max_rows, entries.
 inline constexpr int order_slots = 4;
 inline constexpr int row_slots = 8;
 
-/// Where a block keeps its matrix: in scratch memory where it is too large for shared memory.
-enum class MatrixPlace { shared, scratch };
+/// Scratch memory for the first `lines` lines of each block's matrix.
+template <class T>
+struct BlockScratch {
+    T* data = nullptr;
+    int lines = 0;
+};
 
-/// The fewest slots of a panel: in scratch memory panels are not what takes the time, and those of
-/// other numbers are not compiled.
-template <int slots, MatrixPlace place>
-inline constexpr int least_slots = place == MatrixPlace::shared ? 1 : slots;
-
-/// Memory of m x n for the block's problem: `shared`, or its part of the executor's scratch memory.
-template <MatrixPlace place, class T>
-__device__ __forceinline__ PanelMatrix<T> block_matrix(T* shared, T* scratch, int m, int n) {
-    const int stride = panel_row_stride<T>(n);
-    if (place == MatrixPlace::shared) return {shared, stride};
-    return {scratch + static_cast<index_t>(blockIdx.x) * m * stride, stride};
+/// The block's matrix, in `shared` memory and its part of the scratch memory.
+template <MatrixPlace place, class T, class Lines>
+__device__ __forceinline__ PanelMatrix<T, Lines, place> block_matrix(Lines lines, T* shared,
+                                                                     BlockScratch<T> scratch) {
+    const index_t entries = static_cast<index_t>(scratch.lines) * lines.stride;
+    return {lines, shared, scratch.data + blockIdx.x * entries, scratch.lines};
 }
 
 /// Bytes of n row numbers before a matrix in shared memory.

@@ -15,74 +15,101 @@
 
 namespace aperture::dense::detail {
 
-/// Whether a matrix of m x n beside `other_bytes` may be too large for a block's shared memory.
+/// Whether a matrix of `lines` of `stride` entries beside `other_bytes` may be too large for a
+/// block's shared memory.
 template <class Executor, class E>
-constexpr bool may_need_scratch(int m, int n, int other_bytes) {
-    const int bytes = static_cast<int>(sizeof(E)) * m * panel_row_stride<E>(n) + other_bytes;
+constexpr bool may_need_scratch(int lines, int stride, int other_bytes) {
+    const int bytes = static_cast<int>(sizeof(E)) * lines * stride + other_bytes;
     return !std::is_same_v<Executor, core::Gpu> || bytes > tuning::least_shared_memory;
 }
 
-/// The launch of a kernel that gives a block a matrix of m x n, beside `other_bytes` of shared
-/// memory. Where the matrix does not fit there, the block works in scratch memory.
+/// The launch of a kernel that gives a block a matrix in `lines` of `stride` entries, beside
+/// `other_bytes` of shared memory. Where the matrix does not fit there, lines of it are in scratch
+/// memory: as many as necessary, or all if they are not `split`.
 template <class E>
 struct BlockLaunch {
     MatrixPlace place = MatrixPlace::shared;
-    E* scratch = nullptr;
+    BlockScratch<E> scratch;
     core::LaunchConfig config;
 
     template <class Executor>
-    BlockLaunch(Executor& executor, index_t problems, int m, int n, int other_bytes,
-                std::size_t bytes_per_thread)
+    BlockLaunch(Executor& executor, index_t problems, int lines, int stride, bool split,
+                int other_bytes, std::size_t bytes_per_thread)
         : config(dim3(core::blocks_for(problems, 1)), dim3(32),
                  static_cast<std::size_t>(other_bytes)) {
-        const std::size_t bytes = sizeof(E) * static_cast<std::size_t>(m) *
-                                  static_cast<std::size_t>(panel_row_stride<E>(n));
+        const std::size_t line_bytes = sizeof(E) * static_cast<std::size_t>(stride);
+        const std::size_t bytes = line_bytes * static_cast<std::size_t>(lines);
         const auto shared = static_cast<std::size_t>(executor.shared_memory_per_block());
-        const auto most = static_cast<unsigned>(block_solver_threads_of(block_slots(m)));
-        while (config.block.x < most && 2 * config.block.x * bytes_per_thread <= bytes) {
+        while (config.block.x < block_solver_threads &&
+               2 * config.block.x * bytes_per_thread <= config.shared + bytes) {
             config.block.x *= 2;
         }
         if (config.shared + bytes <= shared) {
             config.shared += bytes;
             return;
         }
-        const index_t blocks = std::min<index_t>(problems, 2 * index_t(executor.multiprocessors()));
-        config.grid = dim3(core::blocks_for(blocks, 1));
         place = MatrixPlace::scratch;
-        scratch = reinterpret_cast<E*>(executor.scratch(bytes * static_cast<std::size_t>(blocks)));
+        const std::size_t inside = split ? (shared - config.shared) / line_bytes : 0;
+        config.shared += inside * line_bytes;
+        const index_t blocks =
+            std::min<index_t>(problems, (split ? 1 : 2) * index_t(executor.multiprocessors()));
+        config.grid = dim3(core::blocks_for(blocks, 1));
+        scratch.lines = lines - static_cast<int>(inside);
+        scratch.data = reinterpret_cast<E*>(
+            executor.scratch((bytes - inside * line_bytes) * static_cast<std::size_t>(blocks)));
     }
 };
 
+/// The kernel for matrices of order n, which is from `least` to `most`.
+template <BlockElimination how, int least, int most, class Executor, class E>
+auto* elimination_kernel(int n, MatrixPlace place) {
+    using enum MatrixPlace;
+    void (*kernel)(LuArguments<E>, BlockScratch<E>) = nullptr;
+    if constexpr (least <= 64) kernel = lu_in_block<E, 2, shared, how>;
+    if constexpr (most > 64) {
+        if (n > 64) kernel = lu_in_block<E, 4, shared, how>;
+    }
+    constexpr int other_bytes = elimination_bytes<E>(how == BlockElimination::jordan, most);
+    if constexpr (may_need_scratch<Executor, E>(most, panel_row_stride<E>(most), other_bytes)) {
+        if (place == scratch) kernel = lu_in_block<E, 4, scratch, how>;
+    }
+    return kernel;
+}
+
 template <class Executor, class E>
 void launch_elimination_in_block(Executor& executor, const LuArguments<E>& p) {
+    using enum BlockElimination;
+    constexpr int largest_of_left = tuning::largest_left_looking_order<E>;
     const auto n = static_cast<int>(p.a.extent[1]);
-    const bool jordan = !p.inverse.empty() || p.elimination == GeneralElimination::gauss_jordan;
+    const bool by_jordan = !p.inverse.empty() || p.elimination == GeneralElimination::gauss_jordan;
+    const bool left = !by_jordan && n <= largest_of_left;
     const BlockLaunch<E> launch(
-        executor, p.a.extent[0], n, n, elimination_bytes<E>(jordan, n),
-        jordan ? tuning::right_looking_bytes : tuning::lu_bytes_per_thread<E>);
-    const auto kernel_of = [&]<bool its_jordan>() {
-        using enum MatrixPlace;
-        constexpr int other_bytes = elimination_bytes<E>(its_jordan, max_order);
-        if constexpr (may_need_scratch<Executor, E>(max_order, max_order, other_bytes)) {
-            if (launch.place == scratch) return lu_in_block<E, 4, scratch, its_jordan>;
+        executor, p.a.extent[0], n, panel_row_stride<E>(n), true,
+        elimination_bytes<E>(by_jordan, n),
+        left ? tuning::lu_bytes_per_thread<E> : tuning::right_looking_bytes);
+    auto* kernel = elimination_kernel<jordan, 1, max_order, Executor, E>(n, launch.place);
+    if (left) {
+        kernel = elimination_kernel<looks_left, 1, largest_of_left, Executor, E>(n, launch.place);
+    }
+    if constexpr (largest_of_left < max_order) {
+        if (!by_jordan && !left) {
+            kernel = elimination_kernel<looks_right, largest_of_left + 1, max_order, Executor, E>(
+                n, launch.place);
         }
-        return n <= 64 ? lu_in_block<E, 2, shared, its_jordan>
-                       : lu_in_block<E, 4, shared, its_jordan>;
-    };
-    core::launch(
-        executor,
-        jordan ? kernel_of.template operator()<true>() : kernel_of.template operator()<false>(),
-        launch.config, p, launch.scratch);
+    }
+    core::launch(executor, kernel, launch.config, p, launch.scratch);
 }
 
 template <class Executor, class E>
 void launch_cholesky_in_block(Executor& executor, const CholeskyArguments<E>& p) {
     const auto n = static_cast<int>(p.a.extent[1]);
-    const BlockLaunch<E> launch(executor, p.a.extent[0], n, n, cholesky_bytes,
-                                tuning::cholesky_bytes_per_thread<E>);
+    using Panels = TrianglePanels<E>;
+    const BlockLaunch<E> launch(executor, p.a.extent[0], Panels::lines(n), Panels::stride, false,
+                                cholesky_bytes, tuning::cholesky_bytes_per_thread);
     using enum MatrixPlace;
     auto* kernel = n <= 64 ? cholesky_in_block<E, 2, shared> : cholesky_in_block<E, 4, shared>;
-    if constexpr (may_need_scratch<Executor, E>(max_order, max_order, cholesky_bytes)) {
+    if constexpr (may_need_scratch<Executor, E>(Panels::lines(max_order), Panels::stride,
+                                                cholesky_bytes)) {
         if (launch.place == scratch) kernel = cholesky_in_block<E, 4, scratch>;
     }
     core::launch(executor, kernel, launch.config, p, launch.scratch);
@@ -92,8 +119,8 @@ template <class Executor, class E>
 void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
-    BlockLaunch<E> launch(executor, p.a.extent[0], m, n, qr_vector_bytes<E>(block_slots(m), n),
-                          tuning::right_looking_bytes);
+    BlockLaunch<E> launch(executor, p.a.extent[0], m, panel_row_stride<E>(n), false,
+                          qr_vector_bytes<E>(block_slots(m), n), tuning::right_looking_bytes);
     using enum MatrixPlace;
     if (launch.place == scratch) {
         launch.config.shared = static_cast<std::size_t>(qr_vector_bytes<E>(row_slots, n));

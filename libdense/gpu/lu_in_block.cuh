@@ -5,6 +5,7 @@
 #include "libdense/gpu/block_jordan.cuh"
 #include "libdense/gpu/block_left_looking.cuh"
 #include "libdense/gpu/block_lu.cuh"
+#include "libdense/gpu/block_right_looking.cuh"
 #include "libdense/gpu/factor_arguments.cuh"
 
 namespace aperture::dense {
@@ -16,31 +17,35 @@ APERTURE_HD constexpr int elimination_bytes(bool jordan, int n) {
     constexpr int size = static_cast<int>(sizeof(T));
     const int panel =
         panel_width<T> * (2 * n * size + static_cast<int>(sizeof(PivotReciprocal<T>)));
-    return index_bytes(RowExchanges<T>::words(n)) + (jordan ? (panel + 15) / 16 * 16 : 0);
+    return RowExchanges<T>::bytes(n) + (jordan ? (panel + 15) / 16 * 16 : 0);
 }
+
+/// How a block eliminates a matrix.
+enum class BlockElimination { looks_left, looks_right, jordan };
 
 /// Eliminates a general matrix of order up to 32 slots, by LU or by Gauss-Jordan elimination, and
 /// computes what the operands ask for; an inverse by the latter.
 ///
 /// Block: one problem after another, its factors in shared or scratch memory
-/// (block_left_looking.cuh, block_jordan.cuh). Warp: one right-hand side at a time, in registers.
-/// Grid: any number of blocks on x. Shared: elimination_bytes and, if the matrix is there,
-/// [n][panel_row_stride] of T. Bytes per problem: sizeof(T) times the entries of the operands.
-/// Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3, inverse 2 n^3) and 2 n^2 per
-/// right-hand side.
-template <class T, int slots, MatrixPlace place, bool jordan>
-__global__ void __launch_bounds__(block_solver_threads_of(slots),
-                                  block_solver_blocks(slots, sizeof(T) == 4 && !jordan))
-    lu_in_block(LuArguments<T> p, T* scratch) {
+/// (block_left_looking.cuh, block_right_looking.cuh, block_jordan.cuh). Warp: one right-hand side
+/// at a time, in registers. Grid: any number of blocks on x. Shared: elimination_bytes and, of rows
+/// that are there, [row][panel_row_stride] of T. Bytes per problem: sizeof(T) times the entries of
+/// the operands. Flops per problem (times 4 if complex): 2/3 n^3 (Gauss-Jordan n^3, inverse 2 n^3)
+/// and 2 n^2 per right-hand side.
+template <class T, int slots, MatrixPlace place, BlockElimination how>
+__global__ void __launch_bounds__(block_solver_bounds(sizeof(T) == 4 &&
+                                                      how == BlockElimination::looks_left))
+    lu_in_block(LuArguments<T> p, BlockScratch<T> scratch) {
+    constexpr bool jordan = how == BlockElimination::jordan;
     const auto n = static_cast<int>(p.a.extent[1]);
     const bool invert = jordan && !p.inverse.empty();
-    const RowExchanges<T> exchanges(core::shared<int>(), n);
+    const RowExchanges<T> exchanges(core::shared<T>(), n);
     const int* const rows = exchanges.rows;
     const int* const order = exchanges.order;
     unsigned char* const behind = core::shared<unsigned char>();
-    T* factors = reinterpret_cast<T*>(behind + index_bytes(RowExchanges<T>::words(n)));
+    T* factors = reinterpret_cast<T*>(behind + RowExchanges<T>::bytes(n));
     T* tile = reinterpret_cast<T*>(behind + elimination_bytes<T>(jordan, n));
-    const PanelMatrix<T> a = block_matrix<place>(tile, scratch, n, n);
+    const auto a = block_matrix<place>(WholeRows<T>{panel_row_stride<T>(n)}, tile, scratch);
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
@@ -57,8 +62,12 @@ __global__ void __launch_bounds__(block_solver_threads_of(slots),
                 eliminate_in_block<slots, false>(a, panel, exchanges, pivot_rows);
             }
         } else {
-            factor_lu_in_block<slots, least_slots<slots, place>>(
-                p.elimination == GeneralElimination::pivoted_lu, n, a, exchanges);
+            const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
+            if constexpr (how == BlockElimination::looks_left) {
+                factor_lu_looking_left<slots>(exchange, n, a, exchanges);
+            } else {
+                factor_lu_looking_right<slots>(exchange, n, a, exchanges);
+            }
         }
         __syncthreads();
         const int info = rows[n];
@@ -152,26 +161,25 @@ inline constexpr int cholesky_bytes = 32;
 /// A = G G^H, of the lower triangle, of order up to 32 slots, and solutions by it.
 ///
 /// Block: one problem after another, as in `lu_in_block`. Warp: one right-hand side at a time, in
-/// registers. Grid: any number of blocks on x. Shared: Pivots and the matrix [n][panel_row_stride]
-/// of T. Bytes per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per
-/// problem (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
+/// registers. Grid: any number of blocks on x. Shared: Pivots and the triangle's panels of T. Bytes
+/// per problem: sizeof(T) times n (n + 1) / 2 and the entries of the outputs. Flops per problem
+/// (times 4 if complex): n^3 / 3 and 2 n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
-__global__ void __launch_bounds__(block_solver_threads_of(slots),
-                                  block_solver_blocks(slots, sizeof(T) == 4))
-    cholesky_in_block(CholeskyArguments<T> p, T* scratch) {
+__global__ void __launch_bounds__(block_solver_bounds(sizeof(T) <= 8))
+    cholesky_in_block(CholeskyArguments<T> p, BlockScratch<T> scratch) {
     const T zero = T(RealOf<T>(0));
     const auto n = static_cast<int>(p.a.extent[1]);
     auto* const pivots = core::shared<Pivots<RealOf<T>>>();
     static_assert(sizeof(Pivots<RealOf<T>>) <= cholesky_bytes);
     T* tile = reinterpret_cast<T*>(core::shared<unsigned char>() + cholesky_bytes);
-    const PanelMatrix<T> g = block_matrix<place>(tile, scratch, n, n);
+    const auto g = block_matrix<place>(TrianglePanels<T>{n}, tile, scratch);
     const int warps = core::block_threads() / core::warp_size;
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
         __syncthreads();
         load_matrix<T>(n, n, true, matrix_of(p.a, problem), g);
         __syncthreads();
-        factor_cholesky_in_block<slots, least_slots<slots, place>>(n, g, pivots);
+        factor_cholesky_in_block<slots, T>(n, g, pivots);
         __syncthreads();
         const int info = pivots->info;
         if (!p.g.empty()) {

@@ -4,6 +4,7 @@
 
 // Batched products of matrices of which a block of threads has a part of C of a fixed size.
 
+#include <bit>
 #include <type_traits>
 
 #include "libcore/gpu/tensor_core_fp64.cuh"
@@ -35,7 +36,8 @@ struct ThreadPart {
     int first_row, first_column;
     T sum[rows][columns] = {};
 
-    __device__ __forceinline__ ThreadPart() {
+    /// Of operands that are conjugated in shared memory.
+    __device__ __forceinline__ ThreadPart(bool, bool) {
         constexpr int warp_columns = column_threads / 8;
         const int lane = core::lane_rank(), warp = core::warp_rank();
         first_row = (warp / warp_columns * 4 + lane % 2 + lane / 16 * 2) * width;
@@ -88,12 +90,18 @@ struct WarpPart {
     static constexpr int threads = Shape::rows / Shape::tile_rows * warp_columns * core::warp_size;
 
     int first_row, first_column;
+    unsigned long long flip_a, flip_b;  ///< signs of imaginary parts
     double sum[rows][columns][4] = {};
 
-    __device__ __forceinline__ WarpPart()
+    __device__ __forceinline__ WarpPart(bool conjugate_a, bool conjugate_b)
         : first_row(core::warp_rank() / warp_columns * Shape::tile_rows),
-          first_column(core::warp_rank() % warp_columns * Shape::tile_columns) {}
+          first_column(core::warp_rank() % warp_columns * Shape::tile_columns),
+          flip_a(conjugate_a ? 1ull << 63 : 0),
+          flip_b(conjugate_b ? 1ull << 63 : 0) {}
 
+    __device__ __forceinline__ static double flipped(double value, unsigned long long sign) {
+        return std::bit_cast<double>(std::bit_cast<unsigned long long>(value) ^ sign);
+    }
     template <class PanelA, class PanelB>
     __device__ __forceinline__ void add(const PanelA& panel_a, const T* a, const PanelB& panel_b,
                                         const T* b) {
@@ -106,8 +114,9 @@ struct WarpPart {
             for (int i = 0; i < rows; ++i) {
                 if constexpr (complex) {
                     const T value = a[at_a.at(i, m)];
-                    upper[i] = {{value.re, -value.im}};
-                    lower[i] = {{value.im, value.re}};
+                    const double im = flipped(value.im, flip_a);
+                    upper[i] = {{value.re, -im}};
+                    lower[i] = {{im, value.re}};
                 } else {
                     upper[i] = {{a[at_a.at(2 * i, m)], a[at_a.at(2 * i, m + 1)]}};
                     lower[i] = {{a[at_a.at(2 * i + 1, m)], a[at_a.at(2 * i + 1, m + 1)]}};
@@ -118,7 +127,7 @@ struct WarpPart {
                 core::Fp64Slice right;
                 if constexpr (complex) {
                     const T value = b[at_b.at(j, m)];
-                    right = {{value.re, value.im}};
+                    right = {{value.re, flipped(value.im, flip_b)}};
                 } else {
                     right = {{b[at_b.at(j, m)], b[at_b.at(j, m + 1)]}};
                 }
@@ -241,11 +250,11 @@ __global__ void __launch_bounds__(ProductBlock<T, Shape>::Part::threads, Shape::
     APERTURE_UNROLL
     for (int s = 0; s < Shape::stages - 1; ++s) load_next();
     T* from = stages;
-    typename Block::Part part;
+    typename Block::Part part(p.conjugate_a, p.conjugate_b);
     APERTURE_NO_UNROLL
     for (int k = 0; k < depth; k += Shape::depth) {
         core::wait_for_copies<Shape::stages - 2>();
-        if constexpr (core::is_complex<T>) {
+        if constexpr (core::is_complex<T> && Block::by_threads) {
             if (p.conjugate_a) panel_a.conjugate(from);
             if (p.conjugate_b) panel_b.conjugate(from + PanelA::entries);
         }

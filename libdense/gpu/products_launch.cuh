@@ -236,7 +236,15 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
         std::swap(p.conjugate_a, p.conjugate_b);
         p.c = turned(c);
     }
-    if (std::min(p.c.extent[1], p.c.extent[2]) > tuning::largest_small_product<E>) {
+    const auto [least, most] = std::minmax({p.c.extent[1], p.c.extent[2]});
+    if constexpr (sizeof(E) == 8) {
+        using Shape = tuning::SmallBlockProduct<E>;
+        if (least > tuning::largest_product_in_tiles && most <= Shape::rows && p.c.stride[2] == 1) {
+            multiply_in_blocks<Shape>(executor, p);
+            return;
+        }
+    }
+    if (least > tuning::largest_small_product<E>) {
         multiply_large(executor, p);
     } else if constexpr (sizeof(E) == 16) {
         multiply_in_tiles<ThreadTile<E, false>>(executor, p, false);

@@ -25,9 +25,8 @@ APERTURE_HD constexpr int qr_vector_bytes(int slots, int n) {
 /// Bytes per problem: sizeof(T) times the entries of the operands. Flops per problem (times 4 if
 /// complex): 2 m n^2 - 2/3 n^3, and 4 m n - 2 n^2 + n^2 per right-hand side.
 template <class T, int slots, MatrixPlace place>
-__global__ void __launch_bounds__(block_solver_threads_of(slots),
-                                  block_solver_blocks(slots, sizeof(T) * slots <= 16))
-    qr_in_block(QrArguments<T> p, T* scratch) {
+__global__ void __launch_bounds__(block_solver_bounds(sizeof(T) * slots <= 16))
+    qr_in_block(QrArguments<T> p, BlockScratch<T> scratch) {
     using R = RealOf<T>;
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
@@ -41,7 +40,7 @@ __global__ void __launch_bounds__(block_solver_threads_of(slots),
     unsigned char* const behind = core::shared<unsigned char>() + qr_vector_bytes<T>(slots, n);
     R* sums = reinterpret_cast<R*>(behind - block_solver_threads / 32 * 8);
     T* tile = reinterpret_cast<T*>(behind);
-    const PanelMatrix<T> qr = block_matrix<place>(tile, scratch, m, n);
+    const auto qr = block_matrix<place>(WholeRows<T>{panel_row_stride<T>(n)}, tile, scratch);
     APERTURE_NO_UNROLL
     for (index_t problem = blockIdx.x; problem < p.a.extent[0]; problem += gridDim.x) {
         const BlockMatrix<const T> a = matrix_of(p.a, problem);

@@ -45,7 +45,8 @@ struct ReflectorPanel {
     __device__ __forceinline__ static int group() { return core::lane_rank() / most; }
     __device__ __forceinline__ static int offset(int t) { return t * groups + group(); }
 
-    __device__ __forceinline__ void load(const PanelMatrix<T>& a) {
+    template <class Matrix>
+    __device__ __forceinline__ void load(const Matrix& a) {
         const T* its = &a(first + group(), first + column());
         APERTURE_UNROLL
         for (int t = 0; t < height; ++t, its += groups * a.stride) {
@@ -54,7 +55,8 @@ struct ReflectorPanel {
     }
     /// Stores the reflectors as they are applied, with ones and zeros above, and what belongs
     /// there, of R, as [most][most].
-    __device__ __forceinline__ void store(const PanelMatrix<T>& a, T* triangle) const {
+    template <class Matrix>
+    __device__ __forceinline__ void store(const Matrix& a, T* triangle) const {
         APERTURE_UNROLL
         for (int t = 0; t < height; ++t) {
             T value = entry[t];

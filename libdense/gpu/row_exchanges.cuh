@@ -4,6 +4,7 @@
 
 // The rows that a factorisation of a matrix in a block exchanges.
 
+#include "libdense/gpu/block_workspace.cuh"
 #include "libdense/gpu/warp_panel.cuh"
 
 namespace aperture::dense {
@@ -12,15 +13,22 @@ namespace aperture::dense {
 template <class T>
 struct RowExchanges {
     static constexpr int most = panel_width<T>;
-    int* from;   ///< [panel_width] rows that the last panel has brought to its first rows
-    int* to;     ///< [panel_width] where those that were there are now
-    int* order;  ///< [n] rows of A where they are now
-    int* rows;   ///< [n + 1] the exchanged rows, and info
+    T* pivot_rows;  ///< [2][panel_width], for the steps of a panel
+    int* from;      ///< [panel_width] rows that the last panel has brought to its first rows
+    int* to;        ///< [panel_width] where those that were there are now
+    int* order;     ///< [n] rows of A where they are now
+    int* rows;      ///< [n + 1] the exchanged rows, and info
 
-    /// Of `words` numbers at `memory`.
-    __device__ __forceinline__ RowExchanges(int* memory, int n)
-        : from(memory), to(memory + most), order(memory + 2 * most), rows(order + n) {}
-    APERTURE_HD static constexpr int words(int n) { return 2 * most + 2 * n + 1; }
+    /// Of `bytes` at `memory`.
+    __device__ __forceinline__ RowExchanges(T* memory, int n)
+        : pivot_rows(memory),
+          from(reinterpret_cast<int*>(memory + 2 * most)),
+          to(from + most),
+          order(to + most),
+          rows(order + n) {}
+    APERTURE_HD static constexpr int bytes(int n) {
+        return 2 * most * static_cast<int>(sizeof(T)) + index_bytes(2 * most + 2 * n + 1);
+    }
 
     __device__ __forceinline__ void clear(int n) const {
         for (int i = core::thread_rank(); i < n; i += core::block_threads()) {
@@ -49,7 +57,8 @@ struct RowExchanges {
         }
     }
     /// The entries of column j in the rows of a panel after its exchanges in the whole column.
-    __device__ __forceinline__ void exchange(const PanelMatrix<T>& a, int first, int width, int j,
+    template <class Matrix>
+    __device__ __forceinline__ void exchange(const Matrix& a, int first, int width, int j,
                                              T (&entry)[most]) const {
         T before[most];
         int its_from[most];
@@ -68,5 +77,21 @@ struct RowExchanges {
         }
     }
 };
+
+/// Factors the panel of LU factors at column `first`, by one warp.
+template <int slots, class T, class Matrix>
+__device__ __forceinline__ void factor_lu_panel_of(bool exchange, int first, int n, const Matrix& a,
+                                                   const RowExchanges<T>& exchanges, int& info) {
+    visit_panel<T, slots>(first, n, [&](auto panel) {
+        panel.template load<false>(a);
+        if (exchange) {
+            factor_lu_panel<true>(panel, exchanges.rows, exchanges.pivot_rows, info);
+            exchanges.record(panel);
+        } else {
+            factor_lu_panel<false>(panel, exchanges.rows, exchanges.pivot_rows, info);
+        }
+        panel.template store<false>(a);
+    });
+}
 
 }  // namespace aperture::dense

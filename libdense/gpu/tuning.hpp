@@ -112,20 +112,34 @@ inline constexpr int largest_columns_order_of_solve = sizeof(T) == 4 ? 16 : 8;
 /// or each panel changes the whole matrix, more are of use. H100, microseconds for 1000 problems
 /// with 32, 64 and 128 threads: LU with pivoting fp32 of order 64 31, 45, -, of 96 121, 117, 140,
 /// of 128 299, 241, 224, fp64 of 72 121, 124, 186, of 96 316, 233, 286, of 112 603, 420, 376,
-/// complex fp32 of 72 150, 136, 167, of 96 407, 305, 278; Cholesky fp64 of 64 44, 37, -, of 96 159,
-/// 114, 99, complex fp32 of 72 68, 72, 94, of 96 180, 136, 153, of 128 845, 617, 396, complex fp64
-/// of 64 165, 117, -; inverse fp64 of 64 191, 157, 179, of 96 1162, 765, 635.
+/// complex fp32 of 72 150, 136, 167, of 96 407, 305, 278; inverse fp64 of 64 191, 157, 179, of 96
+/// 1162, 765, 635.
 template <class T>
-inline constexpr std::size_t lu_bytes_per_thread = sizeof(T) == 4    ? 512
-                                                   : sizeof(T) == 16 ? 1024
-                                                                     : 768;
-template <>
-inline constexpr std::size_t lu_bytes_per_thread<core::Complex<float>> = 576;
+inline constexpr std::size_t lu_bytes_per_thread = sizeof(T) == 4        ? 512
+                                                   : core::is_complex<T> ? 576
+                                                                         : 768;
+/// The same of the panels of Cholesky's triangle. H100, microseconds for 1000 with 32, 64, 128 and
+/// 256 threads: fp32 of order 96 54, 47, 62, -, of 128 124, 105, 103, -; fp64 of 64 37, 37, 52, -,
+/// of 96 132, 108, 113, -, of 128 419, 295, 250, 382; complex fp64 of 96 -, 370, 287, 432, of 112
+/// -, 1121, 684, 609, of 128 -, 1432, 809, 735.
+inline constexpr std::size_t cholesky_bytes_per_thread = 448;
+/// And where each panel changes the whole matrix. H100, microseconds for 1000 with 128 and 256
+/// threads: LU fp64 of order 112 261 360, of 120 467 400, of 128 519 446, complex fp32 of 120 556
+/// 485, of 128 625 547, complex fp64 of 80 293 423, of 96 666 564; inverse fp64 of 96 628 921, of
+/// 128 1775 1553, complex fp64 of 96 1759 1579, of 128 4968 3785; QR fp64 of 112 506 788, of 128
+/// 1078 953, complex fp32 of 128 1483 1311, complex fp64 of 96 1338 1231, of 128 4165 3218.
+inline constexpr std::size_t right_looking_bytes = 432;
+
+/// Largest order for which blocks look left for LU factors. H100, microseconds for 1000, left and
+/// right, without pivoting: fp32 of order 96 75 98, of 128 158 170; fp64 of 96 172 185, of 104 275
+/// 220, of 128 565 446; complex fp32 of 88 193 204, of 96 260 231, of 128 748 544; complex fp64 of
+/// 64 170 176, of 96 783 564.
 template <class T>
-inline constexpr std::size_t cholesky_bytes_per_thread = sizeof(T) == 16 ? 1024 : 512;
+inline constexpr int largest_left_looking_order = sizeof(T) == 4    ? 128
+                                                  : sizeof(T) == 16 ? 64
+                                                                    : 96;
 template <>
-inline constexpr std::size_t cholesky_bytes_per_thread<core::Complex<float>> = 672;
-inline constexpr std::size_t right_looking_bytes = 512;
+inline constexpr int largest_left_looking_order<core::Complex<float>> = 88;
 
 /// Bytes of shared memory that a block can have on every GPU of compute capability 8.0 or more.
 inline constexpr int least_shared_memory = 99 * 1024;
@@ -199,6 +213,17 @@ template <>
 struct OtherProduct<double> : BlockProduct<48, 48, 16, 3, 48, 24, 4> {};
 template <>
 struct OtherProduct<core::Complex<double>> : BlockProduct<16, 16, 16, 2, 16, 8, 8> {};
+
+/// Of types of 8 bytes where C has at most 32 rows and columns, but more than 28 of both. H100,
+/// milliseconds of order 32 in tiles of 4 x 4 and in these blocks: fp64 .279 .273, complex fp32
+/// .311 .285.
+inline constexpr int largest_product_in_tiles = 28;
+template <class T>
+struct SmallBlockProduct;
+template <>
+struct SmallBlockProduct<core::Complex<float>> : BlockProduct<32, 32, 8, 4, 4, 4, 10> {};
+template <>
+struct SmallBlockProduct<double> : BlockProduct<32, 32, 16, 2, 16, 16, 6> {};
 
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142

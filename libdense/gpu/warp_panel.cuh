@@ -48,8 +48,8 @@ struct WarpPanel {
             if (in_ring < rows) visit(in_ring, s);
         }
     }
-    template <bool wrap>
-    __device__ __forceinline__ void load(const PanelMatrix<T>& a) {
+    template <bool wrap, class Matrix>
+    __device__ __forceinline__ void load(const Matrix& a) {
         const T zero = T(RealOf<T>(0));
         APERTURE_UNROLL
         for (int s = 0; s < slots; ++s) {
@@ -62,8 +62,8 @@ struct WarpPanel {
             for (int c = 0; c < most; ++c) entry[s][c] = c < width ? entry[s][c] : zero;
         });
     }
-    template <bool wrap>
-    __device__ __forceinline__ void store(const PanelMatrix<T>& a) const {
+    template <bool wrap, class Matrix>
+    __device__ __forceinline__ void store(const Matrix& a) const {
         for_each_row<wrap>([&](int row, int s) {
             a.store_row(entry[s], exists(s) ? first + position[s] : row, first);
         });
@@ -101,35 +101,26 @@ struct WarpPanel {
         if (core::lane_rank() == 0) recorded[first + step] = first + row;
         return row;
     }
-    /// Entries of the row in position `step`, in all lanes; with `moved` it may be in any.
-    template <bool moved>
-    __device__ __forceinline__ void load_row_at(int step, T (&row)[most]) const {
-        int owner = step;
-        if (moved) {
-            bool here = position[0] == step;
-            APERTURE_UNROLL
-            for (int s = 1; s < slots; ++s) here = here || position[s] == step;
-            owner = __ffs(static_cast<int>(__ballot_sync(core::full_warp, here))) - 1;
-        }
+    /// Entries of the row in position `step`, in all lanes. It passes `memory`, in shared memory:
+    /// two rows that take turns.
+    __device__ __forceinline__ void load_row_at(int step, T* memory, T (&row)[most]) const {
+        T* const its = memory + step % 2 * most;
         APERTURE_UNROLL
-        for (int c = 0; c < most; ++c) {
-            T mine = entry[0][c];
-            APERTURE_UNROLL
-            for (int s = 1; s < slots; ++s) {
-                mine = moved && position[s] == step ? entry[s][c] : mine;
-            }
-            row[c] = core::broadcast(mine, owner);
+        for (int s = 0; s < slots; ++s) {
+            if (position[s] == step) store_chunks(its, entry[s]);
         }
+        __syncwarp();
+        load_chunks(row, its);
     }
 };
 
 /// Calls visit(panel) with the panel at column `first` of a matrix of order n, in as few registers
-/// as its rows need, but not less than `least` a column.
-template <class T, int slots, int least, class Visit>
+/// as its rows need.
+template <class T, int slots, class Visit>
 __device__ __forceinline__ void visit_panel(int first, int n, Visit visit) {
-    if constexpr (slots > least) {
+    if constexpr (slots > 1) {
         if (n - first <= slots / 2 * core::warp_size) {
-            visit_panel<T, slots / 2, least>(first, n, visit);
+            visit_panel<T, slots / 2>(first, n, visit);
             return;
         }
     }
@@ -137,16 +128,17 @@ __device__ __forceinline__ void visit_panel(int first, int n, Visit visit) {
 }
 
 /// Eliminates below the panel's pivots: factors of L replace what they clear. Rows keep their
-/// lanes.
+/// lanes. `pivot_rows` is of [2][panel_width] in shared memory.
 template <bool exchange, class T, int slots>
-__device__ __forceinline__ void factor_lu_panel(WarpPanel<T, slots>& panel, int* rows, int& info) {
+__device__ __forceinline__ void factor_lu_panel(WarpPanel<T, slots>& panel, int* rows,
+                                                T* pivot_rows, int& info) {
     constexpr int most = panel_width<T>;
     APERTURE_UNROLL
     for (int step = 0; step < most; ++step) {
         if (step >= panel.width) break;
         if (exchange) panel.exchange_pivot(step, rows);
         T of_pivot[most];
-        panel.template load_row_at<exchange>(step, of_pivot);
+        panel.load_row_at(step, pivot_rows, of_pivot);
         const PivotReciprocal<T> reciprocal =
             accept_general_pivot(of_pivot[step], panel.first + step, info);
         APERTURE_UNROLL
@@ -192,7 +184,7 @@ struct JordanPanel {
 template <bool invert, class T, int slots>
 __device__ __forceinline__ void eliminate_panel(WarpPanel<T, slots>& panel,
                                                 const JordanPanel<T>& applied, int* rows,
-                                                int& info) {
+                                                T* pivot_rows, int& info) {
     constexpr int most = panel_width<T>;
     const T zero = T(RealOf<T>(0));
     const T one = T(RealOf<T>(1));
@@ -201,7 +193,7 @@ __device__ __forceinline__ void eliminate_panel(WarpPanel<T, slots>& panel,
         if (step >= panel.width) break;
         if (invert) panel.exchange_pivot(step, rows);
         T of_pivot[most];
-        panel.template load_row_at<invert>(step, of_pivot);
+        panel.load_row_at(step, pivot_rows, of_pivot);
         const PivotReciprocal<T> reciprocal =
             accept_general_pivot(of_pivot[step], panel.first + step, info);
         if (core::lane_rank() == 0) applied.reciprocals[step] = reciprocal;

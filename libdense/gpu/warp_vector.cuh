@@ -54,9 +54,9 @@ __device__ __forceinline__ void load_entries(T (&to)[count], int n, const Matrix
     APERTURE_UNROLL
     for (int e = 0; e < count; ++e) to[e] = k + e < n ? a(i, k + e) : T(RealOf<T>(0));
 }
-template <int count, class T>
-__device__ __forceinline__ void load_entries(T (&to)[count], int, const PanelMatrix<T>& a, int i,
-                                             int k) {
+template <int count, class T, class Lines, MatrixPlace place>
+__device__ __forceinline__ void load_entries(T (&to)[count], int,
+                                             const PanelMatrix<T, Lines, place>& a, int i, int k) {
     a.load_row(to, i, k);
 }
 

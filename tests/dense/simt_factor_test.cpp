@@ -72,16 +72,18 @@ TEST(BlocksOfWarps, GiveTheBitsOfOneWarp) {
     std::vector<double> positive(n * n);
     for (int i = 0; i < n * n; ++i) positive[i] = i % (n + 1) == 0 ? 2 * n : matrix[i];
     using enum MatrixPlace;
-    const auto launch = [](auto kernel, int threads, int bytes, const auto& arguments) {
+    using enum BlockElimination;
+    const auto launch = [](auto kernel, int threads, int bytes, const auto& arguments,
+                           BlockScratch<double> scratch = {}) {
         core::Simt simt(core::LaneOrder::random, 5);
         core::launch(simt, kernel,
                      core::LaunchConfig(dim3(1), dim3(unsigned(threads)), std::size_t(bytes)),
-                     arguments, static_cast<double*>(nullptr));
+                     arguments, scratch);
     };
     const int stride = panel_row_stride<double>(n);
     std::vector<double> expected;
     for (const int threads : {32, 64, 160}) {
-        std::vector<double> qr(m * n), tau(n), lu(n * n), g(n * n);
+        std::vector<double> qr(m * n), tau(n), lu(n * n), inverse(n * n), g(n * n);
         std::vector<int> pivots(n), info(1);
         QrArguments<double> of_qr{};
         of_qr.a = one_matrix<const double>(matrix.data(), m, n);
@@ -95,18 +97,39 @@ TEST(BlocksOfWarps, GiveTheBitsOfOneWarp) {
         of_lu.pivots = core::kernel_view(core::View<int, 2>(pivots.data(), {1, n}));
         of_lu.info = core::kernel_view(core::View<int, 1>(info.data(), {1}));
         of_lu.elimination = GeneralElimination::pivoted_lu;
-        launch(lu_in_block<double, 2, shared, false>, threads,
+        launch(lu_in_block<double, 2, shared, looks_left>, threads,
                elimination_bytes<double>(false, n) + n * stride * 8, of_lu);
+        EXPECT_EQ(info[0], 0);
+        // Whichever way a block looks, and with some rows in scratch memory.
+        constexpr int outside = 7;
+        std::vector<double> right(n * n), split(n * n), scratch_rows(outside * std::size_t(stride));
+        of_lu.lu = one_matrix(right.data(), n, n);
+        launch(lu_in_block<double, 2, shared, looks_right>, threads,
+               elimination_bytes<double>(false, n) + n * stride * 8, of_lu);
+        EXPECT_EQ(right, lu) << threads << " threads";
+        of_lu.lu = one_matrix(split.data(), n, n);
+        launch(lu_in_block<double, 2, scratch, looks_right>, threads,
+               elimination_bytes<double>(false, n) + (n - outside) * stride * 8, of_lu,
+               BlockScratch<double>{scratch_rows.data(), outside});
+        EXPECT_EQ(split, lu) << threads << " threads";
+        of_lu.lu = {};
+        of_lu.pivots = {};
+        of_lu.inverse = one_matrix(inverse.data(), n, n);
+        launch(lu_in_block<double, 2, shared, jordan>, threads,
+               elimination_bytes<double>(true, n) + n * stride * 8, of_lu);
         EXPECT_EQ(info[0], 0);
         CholeskyArguments<double> of_g{};
         of_g.a = one_matrix<const double>(positive.data(), n, n);
         of_g.g = one_matrix(g.data(), n, n);
         of_g.info = core::kernel_view(core::View<int, 1>(info.data(), {1}));
-        launch(cholesky_in_block<double, 2, shared>, threads, cholesky_bytes + n * stride * 8,
-               of_g);
+        launch(
+            cholesky_in_block<double, 2, shared>, threads,
+            cholesky_bytes + TrianglePanels<double>::lines(n) * TrianglePanels<double>::stride * 8,
+            of_g);
         EXPECT_EQ(info[0], 0);
         std::vector<double> all(qr);
-        for (const auto& part : {tau, lu, g, std::vector<double>(pivots.begin(), pivots.end())}) {
+        for (const auto& part :
+             {tau, lu, inverse, g, std::vector<double>(pivots.begin(), pivots.end())}) {
             all.insert(all.end(), part.begin(), part.end());
         }
         if (threads == 32) expected = all;
