@@ -172,6 +172,11 @@ APERTURE_HD long long lowest<long long>() {
     return -0x7fffffffffffffff - 1;
 }
 
+template <class T>
+APERTURE_HD bool is_nan(T a) {
+    return a != a;  // NOLINT(misc-redundant-expression)
+}
+
 /// How sums combine their terms, and what they are without any. A NaN stays.
 struct SumOf : Add {
     template <class T>
@@ -182,7 +187,7 @@ struct SumOf : Add {
 struct GreatestOf {
     template <class T>
     APERTURE_HD static T of(T a, T b) {
-        return a < b || b != b ? b : a;
+        return a < b || is_nan(b) ? b : a;
     }
     template <class T>
     APERTURE_HD static T none() {
@@ -192,7 +197,7 @@ struct GreatestOf {
 struct LeastOf {
     template <class T>
     APERTURE_HD static T of(T a, T b) {
-        return b < a || b != b ? b : a;
+        return b < a || is_nan(b) ? b : a;
     }
     template <class T>
     APERTURE_HD static T none() {

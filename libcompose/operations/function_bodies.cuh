@@ -82,7 +82,7 @@ struct Exponential {
         p = T(1) + fma(r * r * T(0.5), p, r);
         const int exponent = static_cast<int>(n), half = exponent / 2;
         const T result = p * power_of_two(p, half) * power_of_two(p, exponent - half);
-        return choose(a == a, result, a);
+        return choose(is_nan(a), a, result);
     }
 };
 
@@ -106,7 +106,7 @@ struct Logarithm {
         T result = fma(exponent, C::ln2, f - (half_square - corrections));
         const T infinity = highest<T>();
         result = choose(a == T(0), -infinity, result);
-        result = choose(a < T(0), infinity - infinity, result);
+        result = choose(a < T(0), T(0) * infinity, result);
         return choose(a < infinity, result, a);
     }
 };

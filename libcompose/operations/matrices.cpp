@@ -103,6 +103,39 @@ class RowSums : public EntryOperation<RowSums> {
     }
 };
 
+/// matrix_matrix(A, B), of arrays [row][column]
+class MatrixMatrix : public EntryOperation<MatrixMatrix> {
+  public:
+    Match match(const CallSite& site) const override {
+        expects_attributes(site);
+        const std::string& name = site.call.operation;
+        expects(site.operands() == 2, name, " has two matrices as operands");
+        const Type &a = site.type(0), &b = site.type(1);
+        for (const Type* type : {&a, &b}) {
+            expects(type->kind == Kind::array && type->rank == 2, name, " of ", text_of(*type),
+                    "; expected an array of rank 2");
+        }
+        expects_real(site, 0);
+        expects(a.dtype == b.dtype && a.extent[1] == b.extent[0], name, " of ", text_of(a), " and ",
+                text_of(b));
+        return {Level::element,
+                {array(a.dtype, {a.extent[0], b.extent[1]})},
+                {whole, whole},
+                2.0 * double(a.extent[1])};
+    }
+    Code code(const CallSite& site, std::span<const std::string> operands,
+              std::span<const std::string>) const override {
+        return {core::text("bodies::matrix_entry(at, ", operands[0], ", ", operands[1], ", ",
+                           site.type(0).extent[1], "LL)")};
+    }
+    template <class T>
+    T entry(const CallSite& site, const kernels::Place<false>& at,
+            std::span<const RowOperand> operands) const {
+        return bodies::matrix_entry(at, all<T>(operands[0]), all<T>(operands[1]),
+                                    site.type(0).extent[1]);
+    }
+};
+
 /// matrix_vector(A, x): A is an array [row][column], or diagonals.
 class MatrixVector : public EntryOperation<MatrixVector> {
   public:
@@ -234,6 +267,7 @@ class CompressedRowsVector : public EntryOperation<CompressedRowsVector> {
 void add_matrices(Registry& registry) {
     registry.add("transposed_image", std::make_shared<TransposedImage>());
     registry.add("row_sums", std::make_shared<RowSums>());
+    registry.add("matrix_matrix", std::make_shared<MatrixMatrix>());
     registry.add("matrix_vector", std::make_shared<MatrixVector>());
     registry.add("compressed_rows_vector", std::make_shared<CompressedRowsVector>());
 }

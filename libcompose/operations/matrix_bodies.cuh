@@ -14,7 +14,7 @@ template <class T, class AddTerm>
 APERTURE_HD T sum_of_row(index_t count, const AddTerm& add_term) {
     constexpr int lanes = 8;
     T sums[lanes];
-    for (int lane = 0; lane < lanes; ++lane) sums[lane] = T(0);
+    for (T& sum : sums) sum = T(0);
     index_t first = 0;
     for (; first + lanes <= count; first += lanes) {
         for (int lane = 0; lane < lanes; ++lane) {
@@ -39,6 +39,15 @@ template <class Place, class T>
 APERTURE_HD T row_product(const Place& at, const T* matrix, const T* x, index_t columns) {
     const T* const row = matrix + at.here * columns;
     return sum_of_row<T>(columns, [&](T sum, index_t c) { return fma(row[c], x[c], sum); });
+}
+
+/// Of matrices a, with `inner` columns, and b: terms are added in their order.
+template <class Place, class T>
+APERTURE_HD T matrix_entry(const Place& at, const T* a, const T* b, index_t inner) {
+    const T* const row = a + at.row * inner;
+    T sum = T(0);
+    for (index_t k = 0; k < inner; ++k) sum = fma(row[k], b[k * at.columns + at.column], sum);
+    return sum;
 }
 
 template <class Place, class T>
@@ -74,8 +83,7 @@ template <class Place, class T>
 APERTURE_HD T compressed_product(const Place& at, const T* numbers, const long long* starts,
                                  const long long* columns, const T* x, index_t entries,
                                  index_t size) {
-    const T infinity = highest<T>();
-    const T not_a_number = infinity - infinity;
+    const T not_a_number = T(0) * highest<T>();
     const index_t begin = starts[at.here], end = starts[at.here + 1];
     if (begin < 0 || end > entries) return not_a_number;
     T sum = T(0);

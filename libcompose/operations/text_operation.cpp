@@ -75,7 +75,7 @@ class TextOperation : public Operation {
         expects(site.operands() == text_.operands.size(), name, " has ", text_.operands.size(),
                 text_.operands.size() == 1 ? " operand, not " : " operands, not ", site.operands());
         const Type* shape = nullptr;
-        const Type* of = nullptr;
+        std::optional<Type> of;
         Match match;
         for (std::size_t i = 0; i < site.operands(); ++i) {
             const TextOperand& operand = text_.operands[i];
@@ -88,7 +88,7 @@ class TextOperation : public Operation {
                 expects(type.dtype == *operand.dtype, operand.name, " of ", name, " is of type ",
                         text_of(type), "; expected ", name_of(*operand.dtype));
             } else {
-                if (of == nullptr) of = &type;
+                if (!of) of = type;
                 expects(type.dtype == of->dtype, name, " of ", text_of(*of), " and ", text_of(type),
                         ": their numbers have different types");
             }
@@ -101,7 +101,8 @@ class TextOperation : public Operation {
         expects(!text_.combination || site.type(0).kind == Kind::array, name, " of ",
                 text_of(site.type(0)), "; expected an array");
         for (const TextResult& result : text_.results) {
-            const Dtype dtype = result.dtype ? *result.dtype : of->dtype;
+            // The constructor has seen that there is such an operand.
+            const Dtype dtype = result.dtype.value_or(of.value_or(Type()).dtype);
             match.results.push_back(scalar(dtype));
             if (shape == nullptr || text_.combination) continue;
             match.results.back() = *shape;

@@ -68,6 +68,27 @@ TEST(ComposeMatrices, DenseProductsJoinWhatFollows) {
     expect_product(dense, ones.data(), floats(memory.results()[3]), 37, 45);
 }
 
+TEST(ComposeMatrices, MultipliesMatrices) {
+    const ProgramMemory memory = after(
+        "program p { input A: array f32[7, 45]; input B: array f32[45, 300]; input C: array f32[7, "
+        "300]; local y: array f32[7, 300]; local z: array f32[7, 300]; local t: array f32[300, 7];"
+        "y = matrix_matrix(A, B); z = add(y, C); t = transposed_image(y); return y, z, t; }",
+        unchanged);
+    const float *const a = floats(memory.arguments().at("A")), *const b = floats(
+                                                                   memory.arguments().at("B"));
+    for (int row = 0; row < 7; ++row) {
+        const std::vector<double> of_row(a + row * 45, a + (row + 1) * 45);
+        for (int column = 0; column < 300; ++column) {
+            std::vector<float> x(45);
+            for (std::size_t k = 0; k < 45; ++k) x[k] = b[int(k) * 300 + column];
+            expect_product(of_row, x.data(), floats(memory.results()[0]) + row * 300 + column, 1,
+                           45);
+            EXPECT_EQ(floats(memory.results()[2])[column * 7 + row],
+                      floats(memory.results()[0])[row * 300 + column]);
+        }
+    }
+}
+
 TEST(ComposeMatrices, TransposesImages) {
     const ProgramMemory memory = after(
         "program p { input x: array f32[3, 300]; local y: array f32[300, 3]; y = "
@@ -190,6 +211,8 @@ TEST(ComposeMatrices, RefuseOtherOperands) {
     EXPECT_THAT(refused("matrix_vector(x, x)", "array f32[3]"),
                 HasSubstr("expected an array of rank 2"));
     EXPECT_THAT(refused("matrix_vector(A)", "array f32[3]"), HasSubstr("a matrix and a vector"));
+    EXPECT_THAT(refused("matrix_matrix(A, A)", "array f32[3, 3]"),
+                HasSubstr("matrix_matrix of array f32[3, 4] and array f32[3, 4]"));
     EXPECT_THAT(refused("transposed_image(x)", "array f32[3]"), HasSubstr("rank 2"));
     EXPECT_THAT(refused("transposed_image(A)", "array f32[3, 4]"),
                 HasSubstr("makes array f32[4, 3]"));
