@@ -627,6 +627,37 @@ TEST(ComposeBatch, SelectsComparesAndConvertsEntries) {
     expect_same_bits(run(text, inputs, Fusion::thesis, Tier::compiled), results);
 }
 
+TEST(ComposeBatch, EntriesAreThoseOfScalarArithmetic) {
+    // In lanes, since all numbers of a kernel have one type.
+    const std::string text =
+        "program p { input A: batch f32[37, 2, 3]; input B: batch f32[37, 2, 3];"
+        "input k: scalar f32; number half: f32 = 0.5; local c: scalar bool;"
+        "local Y: batch f32[37, 2, 3]; local Z: batch f32[37, 2, 3];"
+        "input C: batch c64[38, 2, 2]; input w: scalar c64; local D: batch c64[38, 2, 2];"
+        "c = less(k, half); Y = divide(A, B); Y = multiply_add(Y, k, A); Z = abs(Y); Z = sqrt(Z);"
+        "Z = rsqrt(Z);"
+        "Z = min(Z, half); Y = max(Y, Z); Y = negate(Y); Y = select(c, A, Y); D = multiply(w, C);"
+        "D = add(D, w); return Y, Z, D; }";
+    Values inputs = inputs_of(parse(text));
+    inputs.at("k").set(0, 0.75);
+    const Values results = run(text, inputs, Fusion::none);
+    for (index_t i = 0; i < 222; ++i) {
+        const auto a = static_cast<float>(inputs.at("A").at(i).real());
+        const auto b = static_cast<float>(inputs.at("B").at(i).real());
+        const float y = std::fma(a / b, 0.75F, a);
+        const float z = std::min(1 / std::sqrt(std::sqrt(std::abs(y))), 0.5F);
+        EXPECT_EQ(results.at("Y").at(i), std::complex<double>(-std::max(y, z)));
+        EXPECT_EQ(results.at("Z").at(i), std::complex<double>(z));
+    }
+    const auto w = inputs.at("w").at(0);
+    for (index_t i = 0; i < 152; ++i) {
+        EXPECT_LE(std::abs(results.at("D").at(i) - (w * inputs.at("C").at(i) + w)), 1e-6);
+    }
+    expect_same_bits(run(text, inputs), results);
+    expect_same_bits(run(text, inputs, Fusion::thesis, Tier::compiled), results);
+    expect_same_bits(run_on_simt(text, inputs, Fusion::thesis, core::LaneOrder::reverse), results);
+}
+
 /// The message of the error of a program with these statements.
 std::string error_of(const std::string& statements) {
     const std::string text =
