@@ -133,6 +133,17 @@ const std::map<std::string, std::string>& programs() {
             v = sum(i); w = smallest(i); k = count(m);
             return q, r, s, t, u, v, w, k;
         })"},
+        {"Matrices", R"(program p {
+            input D: diagonals f32[3, 5000] at {-1, 0, 300}; input x: array f32[5000];
+            input E: image_diagonals f64[3, 9, 300] at {0, -1, 301}; input z: array f64[9, 300];
+            input A: array f64[300, 37]; input v: array f64[37]; local y: array f32[5000];
+            local w: array f64[9, 300]; local t: array f64[300, 9]; local u: array f64[300];
+            local r: array f64[300]; local B: array f64[9, 37];
+            y = matrix_vector(D, x); y = add(y, x); w = matrix_vector(E, z);
+            t = transposed_image(w); u = matrix_vector(A, v); r = row_sums(A); r = add(r, u);
+            B = matrix_matrix(w, A);
+            return y, w, t, u, r, B;
+        })"},
         {"Functions", R"(program p {
             input a: array c64[5, 300]; input b: array c128[5, 300]; input x: array f64[5, 300];
             local c: array c64[5, 300]; local d: array c128[5, 300]; local m: array f32[5, 300];
@@ -198,7 +209,8 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
-                                         "Batches", "Reductions", "Functions", "Empty", "Random"),
+                                         "Batches", "Reductions", "Functions", "Matrices", "Empty",
+                                         "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace
