@@ -15,6 +15,7 @@ from aperture._flow_fields import flow_consistency, flow_errors, flow_to_image, 
 from aperture._horn_schunck import solve_horn_schunck
 from aperture._kept import clear_cache
 from aperture._program import program
+from aperture._program_bodies import Operand, TextOperation, operand, operation
 from aperture._program_functions import Stencil, stencil
 from aperture._program_source import ProgramError
 from aperture._rpca import RpcaResult, rpca
@@ -34,12 +35,14 @@ __all__ = [
     "CorrelationLengths",
     "DeviceError",
     "FlowEstimator",
+    "Operand",
     "Peak",
     "ProgramError",
     "RpcaResult",
     "Stap",
     "StapResult",
     "Stencil",
+    "TextOperation",
     "UnfitDevice",
     "__version__",
     "build_info",
@@ -54,6 +57,8 @@ __all__ = [
     "flow_to_image",
     "foreground_masks",
     "gpu_info",
+    "operand",
+    "operation",
     "perfect_suite_cube",
     "program",
     "qr",

@@ -15,6 +15,7 @@ import numpy as np
 from aperture import _arrays
 from aperture._extension import core
 from aperture._places import Place, at_place, computes_on_cpu
+from aperture._program_bodies import TextOperation
 from aperture._program_functions import Stencil
 from aperture._system import threads_for
 
@@ -193,7 +194,10 @@ class Program(Generic[P, R]):
         translation = translate(source, self._outside, arguments, self._in_place, self._while_limit)
         fusion = _MODES[0] if self._mode == "numpy" else self._mode
         try:
-            composed = there.ComposedProgram(translation.text, fusion, self._tier, where)
+            operations = [one.specification() for one in translation.operations]
+            composed = there.ComposedProgram(
+                translation.text, operations, fusion, self._tier, where
+            )
         except ValueError as error:
             place = re.match(r"line (\d+), column \d+: (.*)", str(error), re.DOTALL)
             line, reason = (int(place[1]), place[2]) if place else (1, str(error))
@@ -339,7 +343,7 @@ def _key_of(value: Any) -> Any:
         return kind
     if kind is int or kind is bool:
         return kind, value
-    if kind is Stencil:
+    if kind is Stencil or kind is TextOperation:
         return value
     if isinstance(value, np.generic):
         return value.dtype
@@ -392,8 +396,8 @@ def program(
         With assignments, ``for ... in range(n)``, ``while``, ``if``, ``break`` and a ``return`` at
         its end. It computes with + - * /, comparisons, ``and``, ``or`` and ``not`` of numbers,
         & | ~ of arrays, ``abs``, ``min``, ``max`` and the functions of :mod:`aperture.compose`;
-        ``S * x`` is the product with a :func:`stencil`. Numbers, stencils and functions may be
-        names outside of it.
+        ``S * x`` is the product with a :func:`stencil`, and an :func:`operation` of one's own is
+        called. Numbers, stencils, operations and functions may be names outside of it.
     mode : {"thesis", "none", "numpy"}
         As many operations in a kernel as can be; a kernel for each; or the function itself by
         NumPy, to debug it. All three have the same bits.

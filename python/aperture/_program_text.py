@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from aperture._extension import core
+from aperture._program_bodies import TextOperation
 from aperture._program_functions import Stencil
 from aperture._program_source import Source
 from aperture._program_values import (
@@ -56,6 +57,8 @@ class _Line:
 class ProgramText:
     def __init__(self, source: Source) -> None:
         self.slots: list[Slot] = []
+        self.operations: dict[str, TextOperation] = {}
+        """Those with bodies that are called, by their names."""
         self._source = source
         self._declarations: dict[str, str] = {}
         self._lines: list[_Line] = []
@@ -179,6 +182,8 @@ class ProgramText:
             return
         if isinstance(found, np.ndarray):
             self.fail(node, f"{what} is an array outside of the function; make it an argument")
+        if isinstance(found, TextOperation):
+            self.fail(node, f"{what} is an operation, which is called: {what}(...)")
         if isinstance(found, Stencil):
             self.fail(node, f"{what} is a stencil, which multiplies an array: {what} * x")
         self.fail(node, f"{what} is of type {type(found).__name__}, no number and no array")
@@ -216,6 +221,11 @@ class ProgramText:
         names, of = (", ".join(one.name for one in some) for some in (results, operands))
         self.line(f"{operation}({of});", node, names)
         return results
+
+    def with_body(self, operation: TextOperation, node: Any) -> None:
+        """The text calls an operation with a body."""
+        if self.operations.setdefault(operation.name, operation) != operation:
+            self.fail(node, f"the program calls two operations {operation.name}, which differ")
 
     def store(self, variable: Symbol, value: Symbol, node: Any, *, copied: bool) -> None:
         """Assigns a value to a variable. If the last line computes it, that may store it there."""

@@ -17,6 +17,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from aperture import _program_operations as operations
+from aperture._program_bodies import TextOperation
 from aperture._program_functions import Stencil
 from aperture._program_operations import Operation
 from aperture._program_source import Source
@@ -51,6 +52,8 @@ class Translation:
     """How the function returns it: tuple, NoneType, or object for one value."""
     endless: Any
     """What may not end: its only while, or the function."""
+    operations: list[TextOperation]
+    """Those with bodies that the text calls."""
     captured: list[tuple[str, tuple[str, ...], Any]]
     """What was found outside of the function: a name, attributes of it, the object."""
 
@@ -157,6 +160,7 @@ class _Translator:
             returned=returned,
             returns=returns,
             endless=self._whiles[0] if len(self._whiles) == 1 else self._function,
+            operations=list(self._text.operations.values()),
             captured=[(*where, found) for where, found in self._captured.items()],
         )
 
@@ -635,6 +639,8 @@ class _Translator:
             self._fail(node, "this is no function")
         values = [self._expression(one) for one in node.args]
         called, name = function.value, function.name or "this"
+        if isinstance(called, TextOperation):
+            return self._call_with_body(called, name, values, node)
         operation = operations.FUNCTIONS.get(called)
         attributes = self._attributes(node, operation)
         if values and not any(isinstance(value, Symbol) for value in values):
@@ -647,9 +653,7 @@ class _Translator:
             return self._converted(cast(Symbol, values[0]), operations.CONVERSIONS[called], node)
         if operation is None:
             self._refuse_call(called, name, node)
-        if len(values) != operation.operands:
-            of = f"{operation.operands} argument{'s' if operation.operands > 1 else ''}"
-            self._fail(node, f"{name} has {of} in a program, not {len(values)}")
+        self._expect_count(operation.operands, name, values, node)
         if operation.results == 1 and not attributes:
             return self._call(operation, values, node)
         operands = self._operands(operation, values, node)
@@ -658,6 +662,11 @@ class _Translator:
             operation.name + attributes, operands, dtype, shape, operation.results, node
         )
         return Known(tuple(results)) if operation.results > 1 else results[0]
+
+    def _expect_count(self, count: int, name: str, values: list[Value], node: Any) -> None:
+        if len(values) != count:
+            of = f"{count} argument{'s' if count > 1 else ''}"
+            self._fail(node, f"{name} has {of} in a program, not {len(values)}")
 
     def _as_type(self, of: ast.expr, node: ast.Call) -> Value:
         value = self._expression(of)
@@ -698,6 +707,29 @@ class _Translator:
         if operation is operations.SELECT:
             return self._emit(operation, self._of_selection(values, node), node)
         return self._emit(operation, self._operands(operation, values, node), node)
+
+    def _call_with_body(
+        self, operation: TextOperation, name: str, values: list[Value], node: ast.Call
+    ) -> Value:
+        self._attributes(node, None)
+        self._expect_count(len(operation.operands), name, values, node)
+        pairs = list(zip(operation.operands, values, strict=True))
+        of_one_type = iter(self._of_one_type([v for one, v in pairs if not one.dtype], node))
+        operands = [
+            self._text.number(value, one.dtype, node) if one.dtype else next(of_one_type)
+            for one, value in pairs
+        ]
+        dtype = operation.result
+        shape: Shape = ()
+        for one, symbol in zip(operation.operands, operands, strict=True):
+            dtype = dtype or ("" if one.dtype else symbol.dtype)
+            shape = shape or symbol.shape
+            if any(one.around):
+                self._read_neighbours(symbol)
+        self._text.with_body(operation, node)
+        count = len(operation.results)
+        results = self._text.call_of_several(operation.name, operands, dtype, shape, count, node)
+        return Known(tuple(results)) if count > 1 else results[0]
 
     def _operands(self, operation: Operation, values: list[Value], node: Any) -> list[Symbol]:
         operands = self._of_one_type(values, node)

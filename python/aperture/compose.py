@@ -7,6 +7,7 @@ On arrays of NumPy the functions compute the same bits.
 """
 
 from aperture._program import Program, program
+from aperture._program_bodies import Operand, TextOperation, operand, operation
 from aperture._program_functions import (
     Stencil,
     black,
@@ -27,9 +28,11 @@ from aperture._program_images import lands_inside, lk_least_squares, warp
 from aperture._program_source import ProgramError
 
 __all__ = [
+    "Operand",
     "Program",
     "ProgramError",
     "Stencil",
+    "TextOperation",
     "black",
     "count",
     "dot",
@@ -39,6 +42,8 @@ __all__ = [
     "lk_least_squares",
     "maximum",
     "minimum",
+    "operand",
+    "operation",
     "program",
     "red",
     "smallest",

@@ -1,18 +1,23 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "aperture/compose/executable.hpp"
 #include "aperture/compose/plan.hpp"
+#include "aperture/compose/text_operation.hpp"
 #include "aperture/compose_operations/flow.hpp"
 #include "aperture/core/choices.hpp"
 #include "aperture/core/error.hpp"
@@ -29,6 +34,42 @@ constexpr core::Choices<compose::Fusion, 2> fusions{
 constexpr core::Choices<compose::Tier, 3> tiers{{{"automatic", compose::Tier::automatic},
                                                  {"interpreted", compose::Tier::interpreted},
                                                  {"compiled", compose::Tier::compiled}}};
+
+constexpr core::Choices<compose::Border, 2> borders{
+    {{"replicate", compose::Border::replicate}, {"zero", compose::Border::zero}}};
+
+/// Of an operation with a body: name, type of the numbers, or "" for T; rows above and below,
+/// columns left and right, all zero without a halo; border.
+using BodyOperand = std::tuple<std::string, std::string, std::array<int, 4>, std::string>;
+/// Name, operands; names of results, of which there is one without a name if the body returns it;
+/// their type, or "" for T; body.
+using BodyOperation = std::tuple<std::string, std::vector<BodyOperand>, std::vector<std::string>,
+                                 std::string, std::string>;
+
+/// The operations that a program can call.
+compose::Registry registry_with(const std::vector<BodyOperation>& operations) {
+    compose::Registry all;
+    compose::add_flow(all);
+    for (const auto& [name, operands, results, result_type, body] : operations) {
+        compose::OperationText text;
+        for (const auto& [operand, dtype, around, border] : operands) {
+            compose::TextOperand& added = text.operands.emplace_back();
+            added.name = operand;
+            added.dtype = compose::dtype_named(dtype);
+            added.border = core::parse_choice("border", borders, border);
+            const auto [above, below, left, right] = around;
+            const compose::Access halo{compose::Access::Kind::halo, above, below, left, right};
+            if (around != std::array<int, 4>{}) added.halo = halo;
+        }
+        text.results.clear();
+        for (const std::string& result : results) {
+            text.results.push_back({result, compose::dtype_named(result_type)});
+        }
+        text.body = body;
+        all.add(name, compose::text_operation(std::move(text)));
+    }
+    return all;
+}
 
 /// Contiguous numbers of any type; of rank 0 for scalars, which are arguments in host memory.
 /// Programs write only those of symbols in place.
@@ -57,10 +98,10 @@ template <class Worker>
 class ComposedProgramOn {
   public:
     /// `where`: the number of threads, or of the GPU.
-    ComposedProgramOn(const std::string& text, const std::string& fusion, const std::string& tier,
-                      int where)
+    ComposedProgramOn(const std::string& text, const std::vector<BodyOperation>& operations,
+                      const std::string& fusion, const std::string& tier, int where)
         : worker_(where),
-          plan_(compose::plan(compose::parse(text), registry(),
+          plan_(compose::plan(compose::parse(text), registry_with(operations),
                               core::parse_choice("fusion", fusions, fusion))),
           tier_(core::parse_choice("tier", tiers, tier)) {}
 
@@ -102,12 +143,6 @@ class ComposedProgramOn {
   private:
     using Executor = typename Worker::Executor;
 
-    static compose::Registry registry() {
-        compose::Registry all;
-        compose::add_flow(all);
-        return all;
-    }
-
     compose::Executable<Executor>& executable() {
         if (!executable_) executable_.emplace(worker_.executor(), plan_, tier_);
         return *executable_;
@@ -139,13 +174,17 @@ using ComposedProgram = ComposedProgramOn<Worker>;
 
 void bind_compose(nb::module_& module) {
     nb::class_<ComposedProgram> bound(module, "ComposedProgram");
-    bound.def(nb::init<const std::string&, const std::string&, const std::string&, int>())
+    bound
+        .def(nb::init<const std::string&, const std::vector<BodyOperation>&, const std::string&,
+                      const std::string&, int>())
         .def("explanation", &ComposedProgram::explanation)
         .def("prepare", &ComposedProgram::prepare)
         .def("run", &ComposedProgram::run, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
     bind_stream(bound);
 #if !APERTURE_PYTHON_GPU
     module.def("is_identifier", compose::is_identifier);
+    module.def("expect_operation",
+               [](const BodyOperation& operation) { registry_with({operation}); });
 #endif
 }
 

@@ -19,6 +19,8 @@ EXPECTED = {
     "correlation": "at dy 5.07, dx -7.85",
     "speed": "NumPy",
     "compose_jacobi": "the same bits: True",
+    "compose_edges": "the same bits: True",
+    "compose_lucas_kanade": "the flow by hand, but for rounding: True",
     "compose_flow": "block2x2 are those by hand, but for rounding: True",
 }
 

@@ -108,3 +108,27 @@ def test_bad_arguments_on_a_gpu_are_refused(library: Any) -> None:
         aperture.program(relaxed)(x, np.ones((4, 5), np.float32))
     with pytest.raises(TypeError, match="x: elements of type int32"):
         aperture.program(relaxed)(library.array(np.ones((4, 5), np.int32)), x)
+
+
+def test_operations_of_ones_own_have_the_bits_of_the_cpu() -> None:
+    across = aperture.operation(
+        "across",
+        [aperture.operand("x", left=1, right=1), "t"],
+        "const T d = (x(0, 1) - x(0, -1)) * T(0.5);\nreturn fabs(d) > t ? d : T(0);",
+    )
+
+    def edges(x: Any, t: Any) -> Any:
+        return across(x, t) * 2
+
+    x = pair()[0]
+    same_bits(
+        aperture.program(device="gpu")(edges)(x, 0.25),
+        aperture.program(device="cpu")(edges)(x, 0.25),
+    )
+    wrong = aperture.operation("wrong", ["x"], "T y = x;\nreturn y + missing;")
+
+    def refused(x: Any) -> Any:
+        return wrong(x)
+
+    with pytest.raises(ValueError, match=r"(?s)body of wrong:.*operation wrong.2.*missing"):
+        aperture.program(device="gpu")(refused)(x)

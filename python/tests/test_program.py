@@ -700,7 +700,7 @@ def test_an_interrupt_ends_a_long_program(interrupted: Callable[..., float]) -> 
 
 def test_bad_calls_of_the_extension_are_refused() -> None:
     text = "program p { input x: array f32[2, 3]; input s: scalar f32; return x, s; }"
-    program = core.ComposedProgram(text, "thesis", "interpreted", 1)
+    program = core.ComposedProgram(text, [], "thesis", "interpreted", 1)
     x, s = images(2, 3), np.asarray(2, np.float32)
     result = np.empty_like(x)
     program.run(0, [x, s], [result, np.empty_like(s)])
@@ -722,6 +722,6 @@ def test_bad_calls_of_the_extension_are_refused() -> None:
         with pytest.raises(TypeError):
             program.run(0, given, [x, s])
     with pytest.raises(ValueError, match="fusion numpy: expected none|thesis"):
-        core.ComposedProgram(text, "numpy", "automatic", 1)
+        core.ComposedProgram(text, [], "numpy", "automatic", 1)
     with pytest.raises(ValueError, match="line 1, column 9: expected a name"):
-        core.ComposedProgram("program {", "none", "automatic", 1)
+        core.ComposedProgram("program {", [], "none", "automatic", 1)

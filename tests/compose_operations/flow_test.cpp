@@ -118,7 +118,8 @@ TEST_P(ComposeFlow, WarpsAsLibflowDoesInTheKernelOfItsNeighbours) {
         Image found({shape.rows, shape.columns});
         run(text, {{"I", whole(from)}, {"u", plane(flow, 0)}, {"v", plane(flow, 1)}},
             {whole(found)}, way);
-#if defined(__FP_FAST_FMAF)
+// Sanitized code of libflow is not optimised enough to be contracted.
+#if defined(__FP_FAST_FMAF) && !defined(APERTURE_SANITIZE)
         EXPECT_TRUE(same_bytes(found, expected));
 #else
         for (index_t i = 0; i < found.size(); ++i) {
