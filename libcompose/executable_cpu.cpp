@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <type_traits>
 #include <variant>
@@ -11,6 +10,7 @@
 #include "libcompose/emit.hpp"
 #include "libcompose/host_compiler.hpp"
 #include "libcompose/interpreter.hpp"
+#include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/operations/text_operation.hpp"
 #include "libcompose/steps.hpp"
@@ -72,40 +72,14 @@ HostCompiled compiled(const Plan& plan) {
     }
 }
 
-/// A kernel of one call at device level.
-class LibraryKernel {
-  public:
-    LibraryKernel(core::Cpu& cpu, const Program& program, const PlannedCall& planned)
-        : site_(new CallSite{program, *planned.call}),
-          call_(planned.operation->prepare(cpu, *site_)) {}
-
-    void run(core::Cpu& cpu, void* const* symbols) {
-        std::array<const void*, most_operands> operands{};
-        std::array<void*, most_operands> results{};
-        const Call& call = site_->call;
-        for (std::size_t i = 0; i < call.operands.size(); ++i) {
-            operands[i] = symbols[static_cast<std::size_t>(call.operands[i])];
-        }
-        for (std::size_t i = 0; i < call.results.size(); ++i) {
-            results[i] = symbols[static_cast<std::size_t>(call.results[i])];
-        }
-        call_->run(cpu, std::span(operands).first(call.operands.size()),
-                   std::span(results).first(call.results.size()));
-    }
-
-  private:
-    std::unique_ptr<CallSite> site_;
-    std::unique_ptr<DeviceCall<core::Cpu>> call_;
-};
-
 /// A kernel whose calls copy what nobody reads later needs none of these.
 using RunnableKernel =
-    std::variant<std::monostate, CompiledKernel, InterpretedKernel, LibraryKernel>;
+    std::variant<std::monostate, CompiledKernel, InterpretedKernel, LibraryCall<core::Cpu>>;
 
 RunnableKernel runnable(core::Cpu& cpu, const Program& program, const HostLibrary* library,
                         const Kernel& kernel) {
     if (kernel.exchanges) return {};
-    if (!is_generated(kernel)) return LibraryKernel(cpu, program, kernel.calls.front());
+    if (!is_generated(kernel)) return LibraryCall(cpu, program, kernel.calls.front());
     if (library != nullptr) return CompiledKernel(*library, kernel);
     return InterpretedKernel(program, kernel);
 }
@@ -119,7 +93,7 @@ struct Executable<core::Cpu>::State {
             reason = "asked for";
         } else {
             HostCompiled made = compiled(plan);
-            library = made.library;
+            library = made.loaded;
             reason = made.reason;
             core::expects(tier == Tier::automatic || reason.empty(), reason);
         }
@@ -155,7 +129,10 @@ void Executable<core::Cpu>::run(core::Cpu& cpu, const Arguments& arguments,
         cpu.checkpoint();
         std::visit(
             [&](auto& of_kind) {
-                if constexpr (!std::is_same_v<decltype(of_kind), std::monostate&>) {
+                using Runnable = std::remove_reference_t<decltype(of_kind)>;
+                if constexpr (std::is_same_v<Runnable, LibraryCall<core::Cpu>>) {
+                    of_kind.run(cpu, [&](SymbolId id) { return state.memory.of(id); });
+                } else if constexpr (!std::is_same_v<Runnable, std::monostate>) {
                     of_kind.run(cpu, state.memory.symbols());
                 }
             },

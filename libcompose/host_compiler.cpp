@@ -246,7 +246,7 @@ class Libraries {
     struct Entry {
         /// Held while the library is compiled.
         std::mutex mutex;
-        std::shared_ptr<const HostLibrary> library;
+        std::shared_ptr<const HostLibrary> loaded;
         std::uint64_t last_use = 0;
     };
 
@@ -281,11 +281,11 @@ HostCompiled compiled(const HostSource& source) {
     static auto& libraries = *new Libraries;
     const auto entry = libraries.entry(compiler_path(), source);
     const std::scoped_lock lock(entry->mutex);
-    if (entry->library != nullptr) return {entry->library, {}, true};
+    if (entry->loaded != nullptr) return {entry->loaded, {}, true};
     const Clock::time_point begin = Clock::now();
     HostCompiled result = load_or_compile(compiler(source.limit), source);
     core::count_compilation({!result.from_cache, result.from_cache, ms_since(begin)});
-    entry->library = result.library;
+    entry->loaded = result.loaded;
     return result;
 }
 

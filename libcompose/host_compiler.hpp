@@ -29,7 +29,7 @@ struct HostSource {
 
 struct HostCompiled {
     /// Null if this machine cannot compile or load the text.
-    std::shared_ptr<const HostLibrary> library;
+    std::shared_ptr<const HostLibrary> loaded;
     /// Why there is no library.
     std::string reason{};
     /// From the memory of this process, or from disk.

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "aperture/compose/executable.hpp"
 #include "libcompose/emit.hpp"
 #include "libcompose/gpu/graph.hpp"
+#include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/steps.hpp"
 #include "libcore/gpu/cuda_check.hpp"
@@ -90,8 +90,7 @@ struct Executable<core::Gpu>::State {
         for (const Kernel* kernel : plan.kernels()) {
             libraries.emplace_back();
             if (kernel->exchanges || is_generated(*kernel)) continue;
-            sites.emplace_back(new CallSite{*plan.program, *kernel->calls.front().call});
-            libraries.back() = kernel->calls.front().operation->prepare(gpu, *sites.back());
+            libraries.back().emplace(gpu, *plan.program, kernel->calls.front());
         }
     }
 
@@ -99,21 +98,11 @@ struct Executable<core::Gpu>::State {
         SteppedMemory stepped(gpu, memory, placements.front());
         const auto run = [&](const Kernel& kernel) {
             auto& library = libraries[static_cast<std::size_t>(kernel.number)];
-            if (library == nullptr) {
+            if (!library) {
                 kernels.launch(gpu.stream(), kernel, memory.changing_row());
                 return;
             }
-            std::array<const void*, most_operands> operands{};
-            std::array<void*, most_operands> results{};
-            const Call& call = *kernel.calls.front().call;
-            for (std::size_t i = 0; i < call.operands.size(); ++i) {
-                operands[i] = stepped.of(call.operands[i]);
-            }
-            for (std::size_t i = 0; i < call.results.size(); ++i) {
-                results[i] = stepped.of(call.results[i]);
-            }
-            library->run(gpu, std::span(operands).first(call.operands.size()),
-                         std::span(results).first(call.results.size()));
+            library->run(gpu, [&](SymbolId id) { return stepped.of(id); });
         };
         Steps(*plan.program, stepped, run).walk(plan.steps);
         memory.finish(gpu.stream(), memory.changing_row(), &stepped.now());
@@ -125,8 +114,7 @@ struct Executable<core::Gpu>::State {
     DeviceMemory memory;
     bool may_not_end;
     std::optional<Graph> graph;
-    std::vector<std::unique_ptr<CallSite>> sites;
-    std::vector<std::unique_ptr<DeviceCall<core::Gpu>>> libraries;  // by kernels' numbers
+    std::vector<std::optional<LibraryCall<core::Gpu>>> libraries;  // by kernels' numbers
     std::string reason;
 };
 

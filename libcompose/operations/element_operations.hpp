@@ -15,6 +15,9 @@ void expects_attributes(const CallSite& site, std::initializer_list<std::string_
 std::string_view cpp_type(Dtype dtype);
 /// The type of bodies.cuh.
 std::string_view name_of(Combination combination);
+/// Throws InvalidArgument unless operand i is an array of rank 2, of f32 or f64.
+void expects_image(const CallSite& site, std::size_t i);
+
 /// A number in C++, without rounding.
 std::string literal(Dtype dtype, double number);
 

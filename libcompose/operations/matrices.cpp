@@ -62,10 +62,8 @@ class TransposedImage : public EntryOperation<TransposedImage> {
     Match match(const CallSite& site) const override {
         expects_attributes(site);
         expects(site.operands() == 1, site.call.operation, " has one operand");
+        expects_image(site, 0);
         const Type& of = site.type(0);
-        expects(of.kind == Kind::array && of.rank == 2, site.call.operation, " of ", text_of(of),
-                "; expected an array of rank 2");
-        expects_real(site, 0);
         return {Level::element, {array(of.dtype, {of.extent[1], of.extent[0]})}, {whole}, 0};
     }
     Code code(const CallSite&, std::span<const std::string> operands,
@@ -85,10 +83,8 @@ class RowSums : public EntryOperation<RowSums> {
     Match match(const CallSite& site) const override {
         expects_attributes(site);
         expects(site.operands() == 1, site.call.operation, " has one operand");
+        expects_image(site, 0);
         const Type& of = site.type(0);
-        expects(of.kind == Kind::array && of.rank == 2, site.call.operation, " of ", text_of(of),
-                "; expected an array of rank 2");
-        expects_real(site, 0);
         return {Level::element, {array(of.dtype, {of.extent[0]})}, {whole}, double(of.extent[1])};
     }
     Code code(const CallSite& site, std::span<const std::string> operands,
@@ -111,11 +107,8 @@ class MatrixMatrix : public EntryOperation<MatrixMatrix> {
         const std::string& name = site.call.operation;
         expects(site.operands() == 2, name, " has two matrices as operands");
         const Type &a = site.type(0), &b = site.type(1);
-        for (const Type* type : {&a, &b}) {
-            expects(type->kind == Kind::array && type->rank == 2, name, " of ", text_of(*type),
-                    "; expected an array of rank 2");
-        }
-        expects_real(site, 0);
+        expects_image(site, 0);
+        expects_image(site, 1);
         expects(a.dtype == b.dtype && a.extent[1] == b.extent[0], name, " of ", text_of(a), " and ",
                 text_of(b));
         return {Level::element,

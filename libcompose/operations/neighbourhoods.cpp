@@ -7,7 +7,6 @@
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {
-namespace {
 
 using core::expects;
 
@@ -18,6 +17,8 @@ void expects_image(const CallSite& site, std::size_t i) {
             site.call.operation, " of ", text_of(type),
             "; expected an array of rank 2, f32 or f64");
 }
+
+namespace {
 
 /// stencil_product(S, x): at each place, weights times neighbours, added in the order of the
 /// stencil.

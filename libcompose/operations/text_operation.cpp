@@ -144,12 +144,12 @@ class TextOperation : public Operation {
         } catch (const core::CompileError& error) {
             refuse(site.call.operation, error.log());
         }
-        expects(compiled.library != nullptr, site.call.operation,
+        expects(compiled.loaded != nullptr, site.call.operation,
                 " is a text, which needs a compiler: ", compiled.reason);
         using Row = void(const kernels::Walk&, index_t, index_t, int, const void* const*,
                          const void* const*, void* const*);
-        return [library = compiled.library, walk = walk_over(elements(site)),
-                row = compiled.library->function<Row>(source.functions[0])](
+        return [library = compiled.loaded, walk = walk_over(elements(site)),
+                row = compiled.loaded->function<Row>(source.functions[0])](
                    const RowPiece& piece, std::span<const RowOperand> operands,
                    std::span<void* const> results) {
             std::array<const void*, most_operands> here{}, all{};

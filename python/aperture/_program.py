@@ -7,6 +7,7 @@ from __future__ import annotations
 import builtins
 import functools
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -317,7 +318,7 @@ class _Plan:
 
     def _run(self, stream: int, inputs: list[Any], results: list[Any]) -> None:
         if not self._is_prepared:
-            self.core.prepare()
+            _tell_once(self.core.prepare())
             self._is_prepared = True
         try:
             self.core.run(stream, inputs, results)
@@ -332,6 +333,17 @@ class _Plan:
             for other, value in enumerate(given):
                 if other != index and isinstance(value, np.ndarray):
                     _arrays.expects_apart(name, array, value)
+
+
+@functools.cache
+def _tell_once(reason: str) -> None:
+    """Warns where programs are interpreted because there is no compiler."""
+    if reason:
+        warnings.warn(
+            f"array programs are interpreted, several times slower: {reason}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
 
 
 def _key_of(value: Any) -> Any:

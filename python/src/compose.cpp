@@ -107,9 +107,11 @@ class ComposedProgramOn {
 
     std::string explanation() const { return compose::explain(plan_); }
 
-    /// Compiles kernels, if that is wanted and possible.
-    void prepare() {
+    /// Compiles kernels, if that is wanted. Returns why they are interpreted all the same; empty if
+    /// they are not.
+    std::string prepare() {
         worker_.run([&] { executable(); });
+        return tier_ == compose::Tier::automatic ? executable().reason_of_interpretation() : "";
     }
 
     /// `given`: the arguments in the order of their symbols; `results`: in that of return.

@@ -533,6 +533,7 @@ def test_without_a_compiler_programs_are_interpreted() -> None:
         "b, x = test_program.images(2, 5, 6);"
         "found = aperture.program(test_program.jacobi)(b, x, 0.5, 3);"
         "assert (found == test_program.jacobi(b, x, 0.5, 3)).all();"
+        "aperture.program(test_program.jacobi)(b, x, 0.5, 4);"
         "aperture.program(tier='compiled')(test_program.jacobi)(b, x, 0.5, 3)"
     )
     environment = {**os.environ, "APERTURE_CXX": "off"}
@@ -546,6 +547,8 @@ def test_without_a_compiler_programs_are_interpreted() -> None:
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1].startswith("ValueError: "), run.stderr
     assert "APERTURE_CXX" in run.stderr.splitlines()[-1], run.stderr
+    told = "RuntimeWarning: array programs are interpreted, several times slower: APERTURE_CXX"
+    assert run.stderr.count(told) == 1, run.stderr
 
 
 def test_threads_change_no_bits_and_can_call_at_once() -> None:

@@ -103,8 +103,8 @@ HostSource answer(const std::string& comment) {
 /// "42 compiled", "42 cached", or the reason.
 std::string result_of(const HostSource& source) {
     const HostCompiled compiled = compile_on_host(source);
-    if (compiled.library == nullptr) return compiled.reason;
-    return core::text(compiled.library->function<int()>("answer")(),
+    if (compiled.loaded == nullptr) return compiled.reason;
+    return core::text(compiled.loaded->function<int()>("answer")(),
                       compiled.from_cache ? " cached" : " compiled");
 }
 
@@ -152,11 +152,11 @@ TEST_F(ComposeHostCompiler, CompilesTheFunctionsThatAreNamed) {
         "static double root(double x) { return sqrt(x); }\n",
         {"kernels::scale<float>", "kernels::scale<double>", "root"}};
     const HostCompiled compiled = compile_on_host(source);
-    ASSERT_NE(compiled.library, nullptr) << compiled.reason;
+    ASSERT_NE(compiled.loaded, nullptr) << compiled.reason;
     EXPECT_FALSE(compiled.from_cache);
     EXPECT_THAT(compiled.reason, IsEmpty());
     EXPECT_GT(compiled.ms, 0);
-    const HostLibrary& library = *compiled.library;
+    const HostLibrary& library = *compiled.loaded;
     float x[] = {1, 2, 3};
     library.function<void(float*, int, float)>("kernels::scale<float>")(x, 3, 2.0F);
     EXPECT_THAT(x, testing::ElementsAre(2, 4, 6));
@@ -174,12 +174,12 @@ TEST_F(ComposeHostCompiler, DoesNotChangeArithmetic) {
         "bool is_nan(double a) { return a != a; }\n",
         {"f", "is_nan"}};
     const HostCompiled compiled = compile_on_host(source);
-    ASSERT_NE(compiled.library, nullptr) << compiled.reason;
+    ASSERT_NE(compiled.loaded, nullptr) << compiled.reason;
     const double a = 1 + 0x1p-30;
     // Contracted, the result would be 2^-60.
-    EXPECT_EQ(compiled.library->function<double(double, double, double)>("f")(a, a, -1 - 0x1p-29),
+    EXPECT_EQ(compiled.loaded->function<double(double, double, double)>("f")(a, a, -1 - 0x1p-29),
               0);
-    EXPECT_TRUE(compiled.library->function<bool(double)>("is_nan")(std::nan("")));
+    EXPECT_TRUE(compiled.loaded->function<bool(double)>("is_nan")(std::nan("")));
 }
 
 TEST_F(ComposeHostCompiler, PassesOptionsAndEmbeddedFiles) {
@@ -216,7 +216,7 @@ TEST_F(ComposeHostCompiler, KeepsResultsInMemoryAndOnDisk) {
     const core::CompilationCounts before = core::compilation_counts();
     const HostCompiled from_disk = compile_on_host(source);
     EXPECT_TRUE(from_disk.from_cache);
-    EXPECT_EQ(compile_on_host(source).library, from_disk.library);
+    EXPECT_EQ(compile_on_host(source).loaded, from_disk.loaded);
     const core::CompilationCounts after = core::compilation_counts();
     EXPECT_EQ(after.compiled, before.compiled);
     EXPECT_EQ(after.from_cache, before.from_cache + 1);
@@ -369,7 +369,7 @@ TEST_F(ComposeHostCompiler, GivesAReasonIfTheCompilerFails) {
 TEST_F(ComposeHostCompiler, GivesAReasonIfTheLibraryCannotBeLoaded) {
     const HostCompiled compiled = compile_on_host(
         {"int not_in_this_program();\nint f() { return not_in_this_program(); }\n", {"f"}});
-    EXPECT_EQ(compiled.library, nullptr);
+    EXPECT_EQ(compiled.loaded, nullptr);
     EXPECT_THAT(compiled.reason, HasSubstr("undefined symbol: _Z19not_in_this_programv"));
     EXPECT_FALSE(fs::exists(cached_file()));
 }
@@ -533,7 +533,7 @@ TEST_F(ComposeHostCompiler, KeepsTheLastLibrariesOnly) {
     };
     const HostSource first = answer("the first of many");
     const HostCompiled held = compile_on_host(first);
-    ASSERT_NE(held.library, nullptr) << held.reason;
+    ASSERT_NE(held.loaded, nullptr) << held.reason;
     const auto before = descriptors();
     // Objects from disk, so that this does not take minutes.
     const std::string its_path = compiler(core::text("cp ", cached_file().string(), " kernel.so"));
@@ -541,7 +541,7 @@ TEST_F(ComposeHostCompiler, KeepsTheLastLibrariesOnly) {
     for (int i = 0; i < 140; ++i) ASSERT_EQ(result_of(answer(core::text(i))), "42 compiled");
     EXPECT_EQ(result_of(answer("139")), "42 cached");
     EXPECT_LE(descriptors(), before + 128);
-    EXPECT_EQ(held.library->function<int()>("answer")(), 42);
+    EXPECT_EQ(held.loaded->function<int()>("answer")(), 42);
 }
 
 TEST_F(ComposeHostCompiler, UsesClangWhereThatIsChosen) {
@@ -556,12 +556,11 @@ TEST_F(ComposeHostCompiler, SanitizesWhatItCompiles) {
         compile_on_host({"void store(float* x, int i) { x[i] = 1; }\n"
                          "int shift(int by) { return 1 << by; }\n",
                          {"store", "shift"}});
-    ASSERT_NE(compiled.library, nullptr) << compiled.reason;
+    ASSERT_NE(compiled.loaded, nullptr) << compiled.reason;
     std::vector<float> x(4);
-    EXPECT_DEATH(compiled.library->function<void(float*, int)>("store")(x.data(), 4),
+    EXPECT_DEATH(compiled.loaded->function<void(float*, int)>("store")(x.data(), 4),
                  "heap-buffer-overflow");
-    EXPECT_DEATH(compiled.library->function<int(int)>("shift")(40),
-                 "kernel.cpp:2:.*shift exponent");
+    EXPECT_DEATH(compiled.loaded->function<int(int)>("shift")(40), "kernel.cpp:2:.*shift exponent");
 }
 #endif
 

@@ -59,7 +59,7 @@ __global__ void half_a_barrier() {
 
 TEST(SimtComposeHostKernels, RunOnTheSimtExecutor) {
     const HostCompiled compiled = compile_on_host(kernels());
-    if (compiled.library == nullptr) GTEST_SKIP() << compiled.reason;
+    if (compiled.loaded == nullptr) GTEST_SKIP() << compiled.reason;
     core::Simt simt(core::LaneOrder::random, 3);
     std::vector<float> from(150), to(150, -1), expected;
     std::iota(from.begin(), from.end(), 0.0F);
@@ -68,25 +68,25 @@ TEST(SimtComposeHostKernels, RunOnTheSimtExecutor) {
             expected.push_back(static_cast<float>(i));
         }
     }
-    core::launch(simt, compiled.library->function<void(Arguments)>("reverse"),
+    core::launch(simt, compiled.loaded->function<void(Arguments)>("reverse"),
                  {3, 64, 64 * sizeof(float)}, Arguments{from.data(), to.data(), 150});
     EXPECT_EQ(to, expected);
 
     std::vector<double> x(32), sums(32);
     std::iota(x.begin(), x.end(), 1.0);
     core::launch(simt,
-                 compiled.library->function<void(const double*, double*)>("sum_of_warps<double>"),
+                 compiled.loaded->function<void(const double*, double*)>("sum_of_warps<double>"),
                  {1, 32}, x.data(), sums.data());
     EXPECT_THAT(sums, testing::Each(528.0));
 }
 
 TEST(SimtComposeHostKernels, ErrorsReachTheCaller) {
     const HostCompiled compiled = compile_on_host(kernels());
-    if (compiled.library == nullptr) GTEST_SKIP() << compiled.reason;
+    if (compiled.loaded == nullptr) GTEST_SKIP() << compiled.reason;
     core::Simt simt;
     EXPECT_THAT(
         [&] {
-            core::launch(simt, compiled.library->function<void()>("half_a_barrier"), {1, 32});
+            core::launch(simt, compiled.loaded->function<void()>("half_a_barrier"), {1, 32});
         },
         testing::ThrowsMessage<core::DeviceError>(testing::HasSubstr("kernel.cpp:29")));
 }

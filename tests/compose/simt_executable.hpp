@@ -26,7 +26,7 @@ class SimtExecutable {
             if (has_sums(*kernel)) source.functions.push_back(name("finish", *kernel));
         }
         const HostCompiled compiled = compile_on_host(source);
-        library_ = compiled.library;
+        library_ = compiled.loaded;
         reason = compiled.reason;
     }
 
