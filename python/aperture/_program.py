@@ -137,7 +137,7 @@ class Program(Generic[P, R]):
     def _at(self, place: Place, first: Any, given: tuple[Any, ...]) -> Any:
         """The function's result, computed at the place of the first array."""
         if place.core is not core:
-            plan = self._plan(tuple(map(_typed, self._names, given)), place)
+            plan = self._plan(given, place)
             return plan.returned_of(given, plan.results_on_gpu(place, given))
         here = tuple(map(self._host_array, self._names, given))
         plan = self._plan(here)
@@ -148,17 +148,16 @@ class Program(Generic[P, R]):
         return plan.returned_of(given, results)
 
     def _plan_for_reading(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
-        given = self._bound(args, kwargs)
-        return self._plan(tuple(map(_typed, self._names, given)))
+        return self._plan(self._bound(args, kwargs))
 
     def _plan(self, given: tuple[Any, ...], place: Place | None = None) -> _Plan:
         """The plan for arguments of these types."""
         there = core if place is None else place.core
         where = threads_for(self._threads) if place is None else place.where
-        key = (*map(_key_of, given), there.__name__, where)
+        key = (*map(_key_in_memory, self._names, given), there.__name__, where)
         plan = self._plans.get(key)
         if plan is None or not plan.is_current(self._outside):
-            plan = self._new_plan(given, there, where)
+            plan = self._new_plan(tuple(map(_typed, self._names, given)), there, where)
             while len(self._plans) >= _MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)), None)
             self._plans[key] = plan
@@ -203,7 +202,8 @@ class Program(Generic[P, R]):
             place = re.match(r"line (\d+), column \d+: (.*)", str(error), re.DOTALL)
             line, reason = (int(place[1]), place[2]) if place else (1, str(error))
             raise source.error(translation.nodes[line - 1], reason) from None
-        return _Plan(composed, translation, source, self._names, self._in_place)
+        arrays = [isinstance(value, np.ndarray) for value in given]
+        return _Plan(composed, translation, source, self._names, self._in_place, arrays)
 
     def _outside(self, name: str) -> Any:
         """What a name that the function finds outside stands for; NameError if nothing."""
@@ -228,11 +228,13 @@ class _Plan:
         source: Any,
         names: tuple[str, ...],
         in_place: tuple[str, ...],
+        arrays: list[bool],
     ) -> None:
         self.core, self.text, self._names = composed, str(translation.text), names
         self._error = functools.partial(source.error, translation.endless)
         self._in_place = [names.index(name) for name in in_place]
         self._slots = [(slot.dtype, slot.index, slot.compute) for slot in translation.slots]
+        self._is_array = [slot.compute is None and arrays[slot.index] for slot in translation.slots]
         self._results = translation.results
         self._returned, self._returns = translation.returned, translation.returns
         self._captured = translation.captured
@@ -276,9 +278,9 @@ class _Plan:
         worker = self.core
         stream = place.stream(worker)
         inputs, staged = [], []
-        for dtype, index, compute in self._slots:
+        for (dtype, index, compute), is_array in zip(self._slots, self._is_array, strict=True):
             value = given[index] if compute is None else compute(given)
-            if compute is not None or not _is_array(value):
+            if not is_array:
                 inputs.append(np.asarray(value, dtype))
                 continue
             there = self._input_on_gpu(place, index, value, dtype)
@@ -367,14 +369,29 @@ def _is_array(value: Any) -> bool:
     return _key_of(value) is None or type(value) is np.ndarray
 
 
+def _key_in_memory(name: str, value: Any) -> Any:
+    """The same, of arrays in any memory, too."""
+    key = _key_of(value)
+    if key is not None:
+        return key
+    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        value = _arrays.host_array(name, value)
+    return _numpy_type(value.dtype), tuple(value.shape)
+
+
+@functools.cache
+def _numpy_type(dtype: Any) -> np.dtype[Any]:
+    """NumPy's type of the same name as one of another library."""
+    return np.dtype(str(dtype).rpartition(".")[2])
+
+
 def _typed(name: str, value: Any) -> Any:
     """A number, or an array of NumPy's with the shape and type of one in any memory."""
     if _key_of(value) is not None:
         return value
     if not _arrays.on_gpu(value):
         return _arrays.host_array(name, value)
-    dtype = np.dtype(str(value.dtype).rpartition(".")[2])
-    return np.broadcast_to(np.empty((), dtype), tuple(value.shape))
+    return np.broadcast_to(np.empty((), _numpy_type(value.dtype)), tuple(value.shape))
 
 
 @overload
