@@ -18,6 +18,7 @@ from aperture._extension import core
 from aperture._places import Place, at_place, computes_on_cpu
 from aperture._program_bodies import TextOperation
 from aperture._program_functions import Stencil
+from aperture._program_library import Batch
 from aperture._system import threads_for
 
 P = ParamSpec("P")
@@ -190,8 +191,17 @@ class Program(Generic[P, R]):
                 raise TypeError(f"{name}: in place, but of type {type(arguments[name]).__name__}")
         if self._source is None:
             self._source = Source(self._function)
-        source = self._source
-        translation = translate(source, self._outside, arguments, self._in_place, self._while_limit)
+        source, batches = self._source, self._batches()
+        for name in batches:
+            shape = getattr(arguments[name], "shape", ())
+            if len(shape) not in (2, 3):
+                raise ValueError(
+                    f"{name}: shape {shape}, expected a batch [problem, row, column] or "
+                    "[problem, row]"
+                )
+        translation = translate(
+            source, self._outside, arguments, batches, self._in_place, self._while_limit
+        )
         fusion = _MODES[0] if self._mode == "numpy" else self._mode
         try:
             operations = [one.specification() for one in translation.operations]
@@ -204,6 +214,24 @@ class Program(Generic[P, R]):
             raise source.error(translation.nodes[line - 1], reason) from None
         arrays = [isinstance(value, np.ndarray) for value in given]
         return _Plan(composed, translation, source, self._names, self._in_place, arrays)
+
+    def _batches(self) -> tuple[str, ...]:
+        """The parameters with the annotation Batch, or a string that stands for it."""
+        found = []
+        for parameter in self._names:
+            annotation = self._function.__annotations__.get(parameter)
+            if isinstance(annotation, str):
+                name, *attributes = written = annotation.strip("'\"").split(".")
+                try:
+                    annotation = functools.reduce(getattr, attributes, self._outside(name))
+                except (NameError, AttributeError):
+                    if written[-1] == "Batch":
+                        raise self._source.error_at_parameter(
+                            parameter, f"there is no {annotation} where programs find names"
+                        ) from None
+            if annotation is Batch:
+                found.append(parameter)
+        return tuple(found)
 
     def _outside(self, name: str) -> Any:
         """What a name that the function finds outside stands for; NameError if nothing."""
@@ -426,7 +454,8 @@ def program(
         its end. It computes with + - * /, comparisons, ``and``, ``or`` and ``not`` of numbers,
         & | ~ of arrays, ``abs``, ``min``, ``max`` and the functions of :mod:`aperture.compose`;
         ``S * x`` is the product with a :func:`stencil`, and an :func:`operation` of one's own is
-        called. Numbers, stencils, operations and functions may be names outside of it.
+        called. Numbers, stencils, operations and functions may be names outside of it. Parameters
+        with the annotation ``aperture.compose.Batch`` are batches of small matrices or vectors.
     mode : {"thesis", "none", "numpy"}
         As many operations in a kernel as can be; a kernel for each; or the function itself by
         NumPy, to debug it. All three have the same bits.

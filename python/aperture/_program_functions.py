@@ -367,7 +367,7 @@ def count(x: Any) -> Any:
 
 def dot(x: Any, y: Any) -> Any:
     """The sum of all products x y, of arrays of one shape and type, in the order of :func:`sum`. Of
-    complex numbers x is conjugated.
+    complex numbers x is conjugated. See :func:`batch_dot` for those of batches.
 
     Examples
     --------

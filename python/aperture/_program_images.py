@@ -1,19 +1,17 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on images and flows, float32 [row, column], that array programs can call, as functions
-on arrays of NumPy with the same bits."""
+"""Operations on images and flows, [row, column], and on matrices and vectors that are arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from aperture._program_functions import fma
+from aperture._program_library import of_library
 
 
+@of_library()
 def warp(image: Any, u: Any, v: Any) -> Any:
-    """The image u pixels to the right of, and v below, each of its pixels; bilinear.
+    """The image u pixels to the right of, and v below, each of its pixels; bilinear; float32.
 
     Positions outside are those of the nearest pixel; a flow that is not finite is none. See
     :func:`aperture.warp`.
@@ -26,25 +24,9 @@ def warp(image: Any, u: Any, v: Any) -> Any:
     >>> compose.warp(image, 0.5 * one, 0 * one).tolist()
     [[3.0, 5.5, 6.0]]
     """
-    moves = np.isfinite(u) & np.isfinite(v)
-    rows, columns = image.shape
-    x, right = _sampling_place(np.arange(columns), np.where(moves, u, np.float32(0)), columns)
-    y, down = _sampling_place(np.arange(rows)[:, None], np.where(moves, v, np.float32(0)), rows)
-    beside, below = np.minimum(x + 1, columns - 1), np.minimum(y + 1, rows - 1)
-    upper = fma(right, image[y, beside] - image[y, x], image[y, x])
-    lower = fma(right, image[below, beside] - image[below, x], image[below, x])
-    return fma(down, lower - upper, upper)
 
 
-def _sampling_place(pixels: Any, moved: Any, extent: int) -> tuple[Any, Any]:
-    """Pixels and fractions of positions along one axis, within the image."""
-    at, last = pixels.astype(np.float32) + moved, np.float32(extent - 1)
-    not_before = np.where(at > 0, at, np.float32(0))
-    inside = np.where(not_before < last, not_before, last)
-    whole = inside.astype(np.int64)
-    return whole, inside - whole.astype(np.float32)
-
-
+@of_library()
 def lands_inside(u: Any, v: Any) -> Any:
     """Where pixels stay in the image that move u to the right and v down: of bool.
 
@@ -56,15 +38,12 @@ def lands_inside(u: Any, v: Any) -> Any:
     >>> compose.lands_inside(one, 0 * one).tolist()
     [[True, True, False]]
     """
-    rows, columns = u.shape
-    x = np.arange(columns, dtype=np.float32) + u
-    y = np.arange(rows, dtype=np.float32)[:, None] + v
-    return (x >= 0) & (x <= columns - 1) & (y >= 0) & (y <= rows - 1)
 
 
+@of_library()
 def lk_least_squares(
-    error: Any, across: Any, down: Any, window: int = 9, regularisation: float = 0.1
-) -> tuple[Any, Any]:
+    error: Any, across: Any, down: Any, *, window: int = 9, regularisation: float = 0.1
+) -> Any:
     """The motions u and v that explain an error best in a window around each pixel.
 
     Parameters
@@ -96,32 +75,140 @@ def lk_least_squares(
     >>> u.shape, v.shape
     ((20, 30), (20, 30))
     """
-    with np.errstate(all="ignore"):
-        j11, j12, j22, b_u, b_v = _window_terms(error, across, down, window)
-        pixels = np.float32(window) * np.float32(window)
-        half_trace, half_difference = np.float32(0.5) * (j11 + j22), np.float32(0.5) * (j11 - j22)
-        smaller = half_trace - np.sqrt(half_difference * half_difference + j12 * j12)
-        added = np.float32(regularisation) * pixels
-        d11, d22 = j11 + added, j22 + added
-        determinant = d11 * d22 - j12 * j12
-        textured = (smaller >= _LEAST_EIGENVALUE * pixels) & (determinant > 0)
-        scale = np.where(textured, np.float32(1) / determinant, np.float32(0))
-        return scale * (d22 * b_u - j12 * b_v), scale * (d11 * b_v - j12 * b_u)
 
 
-def _window_terms(error: Any, across: Any, down: Any, window: int) -> list[Any]:
-    """Sums of the normal equations' terms, row by row."""
-    rows, columns = error.shape
-    wide = [np.pad(one, window // 2, mode="edge") for one in (error, across, down)]
-    sums = [np.zeros_like(error) for _ in range(5)]
-    for y in range(window):
-        terms = [np.zeros_like(error) for _ in range(5)]
-        for x in range(window):
-            e, gx, gy = (one[y : y + rows, x : x + columns] for one in wide)
-            products = ((gx, gx), (gx, gy), (gy, gy), (gx, e), (gy, e))
-            terms = [fma(a, b, term) for (a, b), term in zip(products, terms, strict=True)]
-        sums = [total + term for total, term in zip(sums, terms, strict=True)]
-    return sums
+@of_library()
+def median(image: Any, *, size: int = 5) -> Any:
+    """Medians of squares of ``size`` pixels a side, 3, 5 or 7; float32. Borders are replicated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.median(np.array([[1, 9, 2, 3]], np.float32), size=3).tolist()
+    [[1.0, 2.0, 3.0, 3.0]]
+    """
 
 
-_LEAST_EIGENVALUE = np.float32(1e-2)
+@of_library()
+def blur(image: Any, *, sigma: float = 1.0) -> Any:
+    """The image blurred by a Gaussian of standard deviation ``sigma``, in pixels; float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.blur(np.full((3, 4), 2, np.float32), sigma=1.5).round(5).tolist()[0]
+    [2.0, 2.0, 2.0, 2.0]
+    """
+
+
+@of_library()
+def resize(image: Any, *, rows: int, columns: int, interpolation: str = "bicubic") -> Any:
+    """The image with other extents, by ``bilinear`` or ``bicubic`` interpolation; float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> image = np.full((3, 4), 2, np.float32)
+    >>> compose.resize(image, rows=6, columns=8, interpolation="bilinear").shape
+    (6, 8)
+    """
+
+
+@of_library()
+def downsample(image: Any, *, rows: int, columns: int) -> Any:
+    """The next level of a pyramid: the image blurred, with fewer rows and columns; float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.downsample(np.ones((8, 6), np.float32), rows=4, columns=3).shape
+    (4, 3)
+    """
+
+
+@of_library()
+def transposed_image(image: Any) -> Any:
+    """[column][row] of an image of float32 or float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.transposed_image(np.array([[1.0, 2.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+
+
+@of_library()
+def row_sums(A: Any) -> Any:
+    """The sum of each row of a matrix of float32 or float64, which is an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.row_sums(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [3.0, 7.0]
+    """
+
+
+@of_library()
+def matrix_vector(A: Any, x: Any) -> Any:
+    """A x of a matrix and a vector of float32 or float64, which are arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.matrix_vector(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0])).tolist()
+    [-1.0, -1.0]
+    """
+
+
+@of_library()
+def matrix_matrix(A: Any, B: Any) -> Any:
+    """A B of matrices of float32 or float64, which are arrays: a thread an entry, to join other
+    calls in a kernel. Large products are faster by a library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.matrix_matrix(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
+    [[11.0]]
+    """
+
+
+@of_library()
+def compressed_rows_vector(numbers: Any, starts: Any, columns: Any, x: Any) -> Any:
+    """The product of a sparse matrix by compressed rows with a vector x.
+
+    Parameters
+    ----------
+    numbers : float32 or float64 [entry]
+        Entries of the matrix, row by row.
+    starts : int64 [row + 1]
+        Row r has the entries from starts[r] to starts[r + 1] - 1.
+    columns : int64 [entry]
+        Of the entries.
+    x : [column]
+        Of the type of ``numbers``.
+
+    Returns
+    -------
+    [row]
+        NaN where an index is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> numbers, x = np.array([2.0, 3.0, 4.0]), np.array([1.0, 10.0])
+    >>> starts, columns = np.array([0, 1, 3]), np.array([1, 0, 1])
+    >>> compose.compressed_rows_vector(numbers, starts, columns, x).tolist()
+    [20.0, 43.0]
+    """

@@ -7,89 +7,66 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aperture import _program_functions as functions
-from aperture import _program_images as images
-
-
-@dataclass(frozen=True)
-class Operation:
-    name: str
-    operands: int
-    result: str = ""
-    """The type of results, if it is not that of the operands."""
-    of: str = "all"
-    """"all", "scalars" or "arrays"."""
-    reduces: bool = False
-    """Whether the result is a number, of all elements."""
-    results: int = 1
-    attributes: tuple[str, ...] = ()
-    """Keyword arguments, which are numbers that are known."""
-    neighbours: tuple[int, ...] = ()
-    """Operands of which it reads others than the element in the same place."""
-
+from aperture._program_library import FUNCTIONS, Operation
 
 BINARY: dict[type, Operation] = {
-    ast.Add: Operation("add", 2),
-    ast.Sub: Operation("subtract", 2),
-    ast.Mult: Operation("multiply", 2),
-    ast.Div: Operation("divide", 2),
-    ast.BitAnd: Operation("and", 2),
-    ast.BitOr: Operation("or", 2),
+    ast.Add: Operation("add"),
+    ast.Sub: Operation("subtract"),
+    ast.Mult: Operation("multiply"),
+    ast.Div: Operation("divide"),
+    ast.MatMult: Operation("matrix_multiply"),
+    ast.BitAnd: Operation("and"),
+    ast.BitOr: Operation("or"),
 }
 UNARY: dict[type, Operation] = {
-    ast.USub: Operation("negate", 1),
-    ast.Invert: Operation("not", 1),
-    ast.Not: Operation("not", 1, of="scalars"),
+    ast.USub: Operation("negate"),
+    ast.Invert: Operation("not"),
+    ast.Not: Operation("not", of="scalars"),
 }
 COMPARISONS: dict[type, tuple[Operation, bool]] = {
-    ast.Lt: (Operation("less", 2, "bool"), False),
-    ast.LtE: (Operation("less_equal", 2, "bool"), False),
-    ast.Gt: (Operation("less", 2, "bool"), True),
-    ast.GtE: (Operation("less_equal", 2, "bool"), True),
-    ast.Eq: (Operation("equal", 2, "bool"), False),
-    ast.NotEq: (Operation("not_equal", 2, "bool"), False),
+    ast.Lt: (Operation("less"), False),
+    ast.LtE: (Operation("less_equal"), False),
+    ast.Gt: (Operation("less"), True),
+    ast.GtE: (Operation("less_equal"), True),
+    ast.Eq: (Operation("equal"), False),
+    ast.NotEq: (Operation("not_equal"), False),
 }
 """With whether the operands change places."""
 
-COPY = Operation("copy", 1)
-SELECT = Operation("select", 3)
+COPY = Operation("copy")
+SELECT = Operation("select")
 
-FUNCTIONS: dict[Any, Operation] = {
-    abs: Operation("abs", 1),
-    np.abs: Operation("abs", 1),
-    min: Operation("min", 2, of="scalars"),
-    max: Operation("max", 2, of="scalars"),
-    functions.minimum: Operation("min", 2),
-    functions.maximum: Operation("max", 2),
-    functions.sqrt: Operation("sqrt", 1),
-    np.sqrt: Operation("sqrt", 1),
-    functions.where: SELECT,
-    np.where: SELECT,
-    functions.fma: Operation("multiply_add", 3),
-    functions.red: Operation("red", 1, of="arrays"),
-    functions.black: Operation("black", 1, of="arrays"),
-    functions.sum: Operation("sum", 1, of="arrays", reduces=True),
-    functions.dot: Operation("dot", 2, of="arrays", reduces=True),
-    functions.largest: Operation("largest", 1, of="arrays", reduces=True),
-    functions.smallest: Operation("smallest", 1, of="arrays", reduces=True),
-    functions.count: Operation("count", 1, "i64", of="arrays", reduces=True),
-    images.warp: Operation("warp", 3, of="arrays", neighbours=(0,)),
-    images.lands_inside: Operation("lands_inside", 2, "bool", of="arrays"),
-    images.lk_least_squares: Operation(
-        "lk_least_squares",
-        3,
-        of="arrays",
-        results=2,
-        attributes=("window", "regularisation"),
-        neighbours=(0, 1, 2),
-    ),
-}
-FUNCTION_NAMES = sorted({one.__name__ for one in FUNCTIONS} - {"absolute"})
+FUNCTIONS.update(
+    {
+        abs: Operation("abs"),
+        np.abs: Operation("abs"),
+        min: Operation("min", of="scalars"),
+        max: Operation("max", of="scalars"),
+        functions.minimum: Operation("min"),
+        functions.maximum: Operation("max"),
+        functions.sqrt: Operation("sqrt"),
+        np.sqrt: Operation("sqrt"),
+        np.conj: Operation("conj"),
+        np.real: Operation("real"),
+        np.imag: Operation("imag"),
+        functions.where: SELECT,
+        np.where: SELECT,
+        functions.fma: Operation("multiply_add"),
+        functions.red: Operation("red", of="arrays"),
+        functions.black: Operation("black", of="arrays"),
+        functions.sum: Operation("sum", of="arrays"),
+        functions.dot: Operation("dot", of="arrays"),
+        functions.largest: Operation("largest", of="arrays"),
+        functions.smallest: Operation("smallest", of="arrays"),
+        functions.count: Operation("count", of="arrays"),
+    }
+)
+FUNCTION_NAMES = sorted({one.__name__ for one in FUNCTIONS} - {"absolute", "conjugate"})
 
 # Types of NumPy's that numbers and arrays can be converted to.
 CONVERSIONS: dict[Any, str] = {np.float32: "f32", np.float64: "f64"}
@@ -104,6 +81,15 @@ INSTEAD: dict[Any, str] = {
     np.dot: "aperture.compose.dot, of all elements",
     np.minimum: "aperture.compose.minimum, which takes NaN as Python's min",
     np.maximum: "aperture.compose.maximum, which takes NaN as Python's max",
+    np.exp: "aperture.compose.exp, which has the same bits everywhere",
+    np.log: "aperture.compose.log, which has the same bits everywhere",
+    np.transpose: "aperture.compose.transposed of batches, or transposed_image",
+    np.matmul: "@, of batches",
+    np.linalg.norm: "aperture.compose.norm, of batches",
+    np.linalg.cholesky: "aperture.compose.cholesky, of batches",
+    np.linalg.qr: "aperture.compose.qr, of batches",
+    np.linalg.solve: "aperture.compose.solve, of batches",
+    np.linalg.inv: "aperture.compose.inverse, of batches",
 }
 
 # Of numbers of Python's.

@@ -67,6 +67,10 @@ class Source:
     def error(self, node: Any, reason: str) -> ProgramError:
         return self._error(reason, node.lineno - self._shift, node.col_offset)
 
+    def error_at_parameter(self, name: str, reason: str) -> ProgramError:
+        nodes = [node for node in ast.walk(self.function.args) if isinstance(node, ast.arg)]
+        return self.error(next(node for node in nodes if node.arg == name), reason)
+
     def _error(self, reason: str, line: int, offset: int) -> ProgramError:
         source = self._lines[line - 1]
         column = len(source.encode()[:offset].decode()) + 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -22,12 +22,11 @@ from aperture._program_values import (
     NUMPY_DTYPES,
     WEAK_TYPES,
     Known,
-    Shape,
     Symbol,
+    Type,
     Value,
     WeakNumber,
     is_number,
-    type_text,
 )
 
 _MOST_SYMBOLS = 4096
@@ -102,19 +101,17 @@ class ProgramText:
         self._declarations[free] = f"{words} {free}{rest}"
         return free
 
-    def local(self, node: Any, name: str, dtype: str, shape: Shape, variable: str | None) -> Symbol:
-        free = self.declare(node, name, "local", f": {type_text(dtype, shape)}")
-        return Symbol(free, dtype, shape, variable)
+    def local(self, node: Any, name: str, of: Type, variable: str | None) -> Symbol:
+        return Symbol(self.declare(node, name, "local", f": {of}"), of, variable)
 
     def argument(
-        self, node: Any, index: int, name: str, value: Any, *, in_place: bool = False
+        self, node: Any, index: int, name: str, value: Any, kind: str, *, in_place: bool = False
     ) -> Symbol:
-        """An argument of NumPy's as a symbol."""
-        dtype = DTYPES[value.dtype]
-        words = "inout" if in_place else "input"
-        free = self.declare(node, name, words, f": {type_text(dtype, value.shape)}")
+        """An argument of NumPy's as a symbol; arrays are of this kind."""
+        of = Type(kind if value.shape else "scalar", DTYPES[value.dtype], value.shape)
+        free = self.declare(node, name, "inout" if in_place else "input", f": {of}")
         self.slots.append(Slot(value.dtype, index))
-        return Symbol(free, dtype, value.shape, name if in_place else None)
+        return Symbol(free, of, name if in_place else None)
 
     def number(self, value: Value, dtype: str, node: Any) -> Symbol:
         """A value as an operand; numbers of Python's get the type."""
@@ -127,7 +124,7 @@ class ProgramText:
                 name = value.name if value.name.isidentifier() else self._new_number_name("s")
                 free = self.declare(node, name, "input", f": scalar {dtype}")
                 self.slots.append(Slot(NUMPY_DTYPES[dtype], compute=value.compute))
-                self._known[key] = Symbol(free, dtype, ())
+                self._known[key] = Symbol(free, Type("scalar", dtype))
             return self._known[key]
         self.expect_number(value, node)
         number = value.value
@@ -156,7 +153,7 @@ class ProgramText:
             free = self.declare(node, name, "input", f": scalar {dtype}")
             array = np.asarray(number, NUMPY_DTYPES[dtype])
             self.slots.append(Slot(array.dtype, compute=lambda _: array))
-        return Symbol(free, dtype, ())
+        return Symbol(free, Type("scalar", dtype))
 
     def _new_number_name(self, letter: str) -> str:
         return f"{letter}{len(self._known) + 1}"
@@ -173,7 +170,7 @@ class ProgramText:
             )
             rest = f": {dtype} {of.border} {{{entries}}}"
             free = self.declare(node, known.name or "weights", "stencil", rest)
-            self._known[key] = Symbol(free, dtype, ())
+            self._known[key] = Symbol(free, Type("stencil", dtype))
         return self._known[key]
 
     def expect_number(self, value: Known, node: Any) -> None:
@@ -199,27 +196,15 @@ class ProgramText:
     # Calls
 
     def call(
-        self, operation: str, operands: list[Symbol], dtype: str, shape: Shape, node: Any
-    ) -> Symbol:
-        """A call with a new result."""
-        return self.call_of_several(operation, operands, dtype, shape, 1, node)[0]
-
-    def call_of_several(
-        self,
-        operation: str,
-        operands: list[Symbol],
-        dtype: str,
-        shape: Shape,
-        count: int,
-        node: Any,
+        self, operation: str, operands: Sequence[Symbol], types: Sequence[Type], node: Any
     ) -> list[Symbol]:
-        """A call with so many new results."""
+        """A call with new results of these types."""
         results = []
-        for _ in range(count):
+        for of in types:
             self._temporaries += 1
-            results.append(self.local(node, f"_{self._temporaries}", dtype, shape, None))
-        names, of = (", ".join(one.name for one in some) for some in (results, operands))
-        self.line(f"{operation}({of});", node, names)
+            results.append(self.local(node, f"_{self._temporaries}", of, None))
+        names, given = (", ".join(one.name for one in some) for some in (results, operands))
+        self.line(f"{operation}({given});", node, names)
         return results
 
     def with_body(self, operation: TextOperation, node: Any) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,19 @@ WEAK_TYPES: dict[type, tuple[str, ...]] = {
 }
 
 
+class Type(NamedTuple):
+    """A type of the text."""
+
+    kind: str
+    """"scalar", "array", "batch" or "stencil"."""
+    dtype: str
+    shape: Shape = ()
+
+    def __str__(self) -> str:
+        extents = f"[{', '.join(map(str, self.shape))}]" if self.shape else ""
+        return f"{self.kind} {self.dtype}{extents}"
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known without the values of arguments: a number, a stencil, a function, a shape."""
@@ -53,24 +66,23 @@ class WeakNumber:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A symbol of the text; scalars have the shape ()."""
+    """A symbol of the text."""
 
     name: str
-    dtype: str
-    shape: Shape
+    type: Type
     variable: str | None = None
     """The function's variable that it is."""
 
     @property
-    def type_text(self) -> str:
-        return type_text(self.dtype, self.shape)
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
 
 
 Value = Known | WeakNumber | Symbol
-
-
-def type_text(dtype: str, shape: Shape) -> str:
-    return f"array {dtype}[{', '.join(map(str, shape))}]" if shape else f"scalar {dtype}"
 
 
 def is_number(value: Any) -> bool:

@@ -3,11 +3,41 @@
 """What functions under ``@aperture.program`` can call, beside Python's operators, ``abs``, ``min``
 and ``max``.
 
-On arrays of NumPy the functions compute the same bits.
+Outside of programs, on arrays of NumPy, the functions compute the same bits. Those with parameters
+of type :data:`Batch` are of batches of small matrices and vectors.
 """
 
 from aperture._program import Program, program
-from aperture._program_bodies import Operand, TextOperation, operand, operation
+from aperture._program_batches import (
+    adjoint,
+    batch_dot,
+    cholesky,
+    inverse,
+    lu,
+    matrix_multiply,
+    norm,
+    qr,
+    rank_k,
+    solve,
+    transposed,
+)
+from aperture._program_bodies import (
+    Operand,
+    TextOperation,
+    operand,
+    operation,
+)
+from aperture._program_elements import (
+    conj,
+    exp,
+    imag,
+    largest_magnitude,
+    log,
+    magnitude,
+    make_complex,
+    real,
+    rsqrt,
+)
 from aperture._program_functions import (
     Stencil,
     black,
@@ -24,32 +54,96 @@ from aperture._program_functions import (
     sum,
     where,
 )
-from aperture._program_images import lands_inside, lk_least_squares, warp
+from aperture._program_images import (
+    blur,
+    compressed_rows_vector,
+    downsample,
+    lands_inside,
+    lk_least_squares,
+    matrix_matrix,
+    matrix_vector,
+    median,
+    resize,
+    row_sums,
+    transposed_image,
+    warp,
+)
+from aperture._program_library import Batch
 from aperture._program_source import ProgramError
+from aperture._program_stap import (
+    adapt_cube,
+    apply_weights,
+    doppler,
+    estimate_covariance,
+    extract_snapshots,
+    gamma_weights,
+    inner_products,
+    outer_products,
+    solve_weights,
+)
 
 __all__ = [
+    "Batch",
     "Operand",
     "Program",
     "ProgramError",
     "Stencil",
     "TextOperation",
+    "adapt_cube",
+    "adjoint",
+    "apply_weights",
+    "batch_dot",
     "black",
+    "blur",
+    "cholesky",
+    "compressed_rows_vector",
+    "conj",
     "count",
+    "doppler",
     "dot",
+    "downsample",
+    "estimate_covariance",
+    "exp",
+    "extract_snapshots",
     "fma",
+    "gamma_weights",
+    "imag",
+    "inner_products",
+    "inverse",
     "lands_inside",
     "largest",
+    "largest_magnitude",
     "lk_least_squares",
+    "log",
+    "lu",
+    "magnitude",
+    "make_complex",
+    "matrix_matrix",
+    "matrix_multiply",
+    "matrix_vector",
     "maximum",
+    "median",
     "minimum",
+    "norm",
     "operand",
     "operation",
+    "outer_products",
     "program",
+    "qr",
+    "rank_k",
+    "real",
     "red",
+    "resize",
+    "row_sums",
+    "rsqrt",
     "smallest",
+    "solve",
+    "solve_weights",
     "sqrt",
     "stencil",
     "sum",
+    "transposed",
+    "transposed_image",
     "warp",
     "where",
 ]

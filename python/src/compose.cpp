@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -19,6 +20,7 @@
 #include "aperture/compose/plan.hpp"
 #include "aperture/compose/text_operation.hpp"
 #include "aperture/compose_operations/flow.hpp"
+#include "aperture/compose_operations/stap.hpp"
 #include "aperture/core/choices.hpp"
 #include "aperture/core/error.hpp"
 #include "python/src/arrays.hpp"
@@ -50,6 +52,7 @@ using BodyOperation = std::tuple<std::string, std::vector<BodyOperand>, std::vec
 compose::Registry registry_with(const std::vector<BodyOperation>& operations) {
     compose::Registry all;
     compose::add_flow(all);
+    compose::add_stap(all);
     for (const auto& [name, operands, results, result_type, body] : operations) {
         compose::OperationText text;
         for (const auto& [operand, dtype, around, border] : operands) {
@@ -70,6 +73,36 @@ compose::Registry registry_with(const std::vector<BodyOperation>& operations) {
     }
     return all;
 }
+
+#if !APERTURE_PYTHON_GPU
+/// Of a type: kind, type of its numbers, extents.
+using TypeParts = std::tuple<std::string, std::string, std::vector<compose::index_t>>;
+
+/// Of the first call of a text: the types of its results, whatever they are declared as, and for
+/// each operand whether the call reads it beyond the place that it computes.
+std::pair<std::vector<TypeParts>, std::vector<bool>> types_of_call(
+    const std::string& text, const std::vector<BodyOperation>& operations) {
+    const compose::Program program = compose::parse(text);
+    const auto* const call = program.statements.empty()
+                                 ? nullptr
+                                 : std::get_if<compose::Call>(&program.statements[0].what);
+    core::expects(call != nullptr, "the text begins with no call");
+    core::expects(call->operands.size() <= compose::most_operands, call->operation,
+                  " has more than ", compose::most_operands, " operands");
+    const compose::Registry registry = registry_with(operations);
+    const compose::Match match = registry.find(call->operation)->match({program, *call});
+    std::vector<TypeParts> results;
+    for (const compose::Type& type : match.results) {
+        results.emplace_back(name_of(type.kind), name_of(type.dtype),
+                             std::vector(type.extent.begin(), type.extent.begin() + type.rank));
+    }
+    std::vector<bool> beyond;
+    for (const compose::Access& access : match.accesses) {
+        beyond.push_back(access.kind != compose::Access::Kind::point);
+    }
+    return {std::move(results), std::move(beyond)};
+}
+#endif
 
 /// Contiguous numbers of any type; of rank 0 for scalars, which are arguments in host memory.
 /// Programs write only those of symbols in place.
@@ -187,6 +220,7 @@ void bind_compose(nb::module_& module) {
     module.def("is_identifier", compose::is_identifier);
     module.def("expect_operation",
                [](const BodyOperation& operation) { registry_with({operation}); });
+    module.def("types_of_call", types_of_call);
 #endif
 }
 

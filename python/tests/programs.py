@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+import aperture
+
 
 def evaluated(text: str, folder: Path, **names: Any) -> dict[str, Any]:
     """The names of a module with this text, which is in a file, and the given names."""
     path = folder / "module.py"
     path.write_text(text)
-    exec(compile(text, path, "exec"), names)
+    exec(compile(text, path, "exec", dont_inherit=True), names)
     return names
 
 
@@ -31,3 +33,16 @@ def same_bits(found: Any, expected: Any) -> None:
         different |= np.signbit(a) != np.signbit(b)
         different &= ~(np.isnan(a) & np.isnan(b))
     assert not different.any(), (np.count_nonzero(different), a[different][:3], b[different][:3])
+
+
+def in_all_ways(function: Any, *arguments: Any) -> Any:
+    """A program's results, the same bits in all modes, compiled, interpreted and by NumPy."""
+    ways = [("thesis", "automatic"), ("thesis", "interpreted"), ("none", "automatic")]
+    first, *others = (
+        aperture.program(mode=mode, tier=tier)(function)(*arguments)
+        for mode, tier in [*ways, ("numpy", "automatic")]
+    )
+    for other in others:
+        for one, expected in zip(other, first, strict=True):
+            same_bits(one, expected)
+    return first

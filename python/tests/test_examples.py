@@ -21,6 +21,8 @@ EXPECTED = {
     "compose_jacobi": "the same bits: True",
     "compose_edges": "the same bits: True",
     "compose_lucas_kanade": "the flow by hand, but for rounding: True",
+    "compose_stap": "the output by hand, but for rounding: True",
+    "compose_kalman": "the estimates by NumPy, but for rounding: True",
     "compose_flow": "block2x2 are those by hand, but for rounding: True",
 }
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import same_bits
+from test_program_batches import algebra, entries, positive, problems, products
+from test_program_library import of_images
+from test_program_stap import CELLS, CHANNELS, ORDER, PULSES, in_one_pass, samples, staged
 
 import aperture
 from aperture import compose
@@ -132,3 +135,50 @@ def test_operations_of_ones_own_have_the_bits_of_the_cpu() -> None:
 
     with pytest.raises(ValueError, match=r"(?s)body of wrong:.*operation wrong.2.*missing"):
         aperture.program(device="gpu")(refused)(x)
+
+
+def of_batches(dtype: Any) -> list[tuple[Any, tuple[Any, ...]]]:
+    A, B, P = problems(dtype, 3, 4), problems(dtype, 4, 2), positive(dtype, 4)
+    x, b = problems(dtype, 4), problems(dtype, 6)
+    all_of_them: list[tuple[Any, tuple[Any, ...]]] = [
+        (algebra, (A, B, P, problems(dtype, 6, 3), x, b)),
+        (products, (P, x, 20)),
+    ]
+    if np.dtype(dtype).kind == "f":
+        all_of_them.append((entries, (x, problems(dtype, 4, seed=2), 1.5)))
+    return all_of_them
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_batches_stay_in_the_library_and_have_the_bits_of_the_cpu(library: Any, dtype: Any) -> None:
+    for function, arguments in of_batches(dtype):
+        expected = aperture.program(device="cpu", tier="interpreted")(function)(*arguments)
+        given = [library.array(one) if isinstance(one, np.ndarray) else one for one in arguments]
+        found = aperture.program(function)(*given)
+        for one, other in zip(found, expected, strict=True):
+            assert isinstance(one, library.type())
+            same_bits(library.host(one), other)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("mode", ["thesis", "none"])
+def test_batches_in_host_memory_are_copied(dtype: Any, mode: str) -> None:
+    for function, arguments in of_batches(dtype):
+        expected = aperture.program(device="cpu", tier="interpreted")(function)(*arguments)
+        found = aperture.program(device="gpu", mode=mode)(function)(*arguments)
+        for one, other in zip(found, expected, strict=True):
+            same_bits(one, other)
+
+
+def test_functions_of_the_libraries_compute_there() -> None:
+    """Kernels of libstap and libsignal round in other orders than on a CPU."""
+    steering = samples(2, ORDER, seed=2)
+    for function, arguments in [
+        (staged, (samples(CHANNELS, PULSES, CELLS), steering)),
+        (in_one_pass, (samples(CHANNELS, PULSES, CELLS), steering)),
+        (of_images, tuple(np.random.default_rng(1).normal(size=(2, 22, 34)).astype(np.float32))),
+    ]:
+        expected = aperture.program(device="cpu")(function)(*arguments)
+        found = aperture.program(device="gpu")(function)(*arguments)
+        for one, other in zip(found, expected, strict=True):
+            assert abs(one - other).max() < 1e-4 * abs(other).max()

@@ -16,12 +16,13 @@ import aperture
 
 
 def test_everything_public_is_documented() -> None:
-    for name in aperture.__all__:
-        described = getattr(aperture, name)
-        if callable(described):
-            assert inspect.getdoc(described), name
-            if inspect.isfunction(described):
-                assert "Examples" in (inspect.getdoc(described) or ""), name
+    for module in (aperture, aperture.compose):
+        for name in module.__all__:
+            described = getattr(module, name)
+            if callable(described):
+                assert inspect.getdoc(described), name
+                if inspect.isfunction(described):
+                    assert "Examples" in (inspect.getdoc(described) or ""), name
 
 
 def test_import_loads_little() -> None:

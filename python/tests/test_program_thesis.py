@@ -4,11 +4,12 @@
 
 The thesis shows the loops of solvers without a function around them, and Program 12 and 15 use
 names that no program sets; here these are parameters. Program 11 breaks a line without a sign that
-it goes on. Program 9 is of batches, for which Python has no operations yet.
+it goes on.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from pathlib import Path
@@ -233,3 +234,50 @@ def test_lucas_and_kanade(thesis: str, tmp_path: Path) -> None:
     text = printed(thesis, 16)
     du, dv = modes_agree(text, "LKSolver", tmp_path, *arguments)
     assert error_inside(du, dv) < 0.05
+
+
+@pytest.mark.parametrize("loading", [0.0, 0.01])
+def test_space_time_adaptive_processing(thesis: str, tmp_path: Path, loading: float) -> None:
+    """Covariances are products that the program scales, or means with something added."""
+    # Of strong clutter, weights have the condition of their covariances.
+    cube, _ = aperture.simulate_clutter((4, 16, 150), cnr_db=10)
+    cube = cube.astype(np.complex64)
+    phases = np.random.default_rng(3).normal(size=(2, 5, 12))
+    steering = np.exp(1j * phases[0]).astype(np.complex64)
+    names = {
+        "extract_snapshots": functools.partial(compose.extract_snapshots, block=32, taps=3),
+        "cgemm_batch": compose.rank_k,
+        "solve_batch": functools.partial(compose.solve_weights, solver="gauss_jordan"),
+        "gamma_weights": compose.gamma_weights,
+        "inner_products": functools.partial(compose.inner_products, bins=16, cells=150),
+    }
+    scale = 1 / 32
+    if loading:
+        names["cgemm_batch"] = functools.partial(compose.outer_products, loading=loading)
+        scale = 1.0
+    text = printed(thesis, 9)
+    function = evaluated(text, tmp_path, **names)["stap"]
+    results = [
+        aperture.program(mode=mode, tier=tier)(function)(cube, steering, scale)
+        for mode, tier in [
+            ("thesis", "automatic"),
+            ("thesis", "interpreted"),
+            ("none", "interpreted"),
+            ("numpy", "automatic"),
+        ]
+    ]
+    for other in results[1:3]:
+        same_bits(other, results[0])
+    # NumPy may round the product of a number and complex numbers otherwise.
+    assert abs(results[3] - results[0]).max() < 1e-4 * abs(results[0]).max()
+    expected = aperture.stap(
+        cube, steering=steering, domain="doppler", tdof=3, training_block=32, loading=loading,
+        solver="gauss-jordan", precision="fp32", impl="staged", device="cpu",
+    ).output  # fmt: skip
+    assert expected.shape == results[0].shape == (5, 16, 150)
+    assert abs(results[0] - expected).max() < 1e-4 * abs(expected).max()
+    kernels = re.findall(
+        "kernel .*: (.*)", aperture.program(function).explain(cube, steering, scale)
+    )
+    assert kernels[0] == "extract_snapshots"
+    assert kernels[-1].endswith("inner_products")
