@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <set>
 
-#include "aperture/core/error.hpp"
-#include "libcompose/operations/element_operations.hpp"
+#include "libcompose/kernel_writer.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::compose {
@@ -18,65 +16,56 @@ std::span<const core::KernelText> kernel_texts();
 
 namespace {
 
-/// What kernels of a plan share.
-struct Preamble {
-    std::set<std::string> headers, definitions;
-};
-
-/// Writes the struct of one kernel.
-class KernelWriter {
+/// Of a kernel over elements.
+class ElementWriter : public KernelWriter {
   public:
-    KernelWriter(const Program& program, const Kernel& kernel, Preamble& preamble)
-        : program_(program), kernel_(kernel), preamble_(preamble) {}
-
-    std::string text() {
-        if (is_of_batches(kernel_)) add_numbers();
-        for (const SymbolId id : kernel_.loads) load_scalar(id);
-        for (const PlannedCall& planned : kernel_.calls) add(planned);
-        for (const SymbolId id : kernel_.stores) store(id);
-        return is_of_batches(kernel_) ? of_problems() : of_elements();
-    }
+    using KernelWriter::KernelWriter;
 
   private:
-    std::string head() const {
-        const std::string name = core::text("Kernel_", kernel_.number);
-        return core::text(members_, "    APERTURE_HD explicit ", name, "(void* const* symbols) {\n",
-                          scalars_,
-                          "        (void)symbols;\n    }\n"
-                          "    APERTURE_HD void store_scalars(void* const* symbols) const {\n",
-                          scalar_stores_, "        (void)symbols;\n    }\n");
+    void add(const PlannedCall& planned) override {
+        if (planned.match.level != Level::sum) return add_call(planned, calls_);
+        const SymbolId id = planned.call->results[0];
+        const std::string term = expression(planned, operands_of(planned), {});
+        const std::string sum =
+            sums_.add(cpp_type(type(id).dtype), name_of(planned.match.combination), "lanes");
+        calls_ += core::text("        sums.", sum, ".add(at.lane, ", term, ");\n");
+        sum_stores_ += core::text("        *", cast(id, false), " = sums.", sum, ".total();\n");
+        summed_.insert(id);
+        names_.erase(id);
     }
-    std::string of_elements() const {
-        const std::string name = core::text("Kernel_", kernel_.number);
+    void store(SymbolId id) override {
+        if (summed_.count(id) > 0) return;
+        stores_ += core::text("        ", pointer(id), "[at.here] = ", names_.at(id), ";\n");
+    }
+    std::string inner() const override {
         return core::text(
-            "struct ", name, " {\n", "    static constexpr long long left = ", left_,
-            ", right = ", right_, ";\n    static constexpr int sums = ", sums_,
-            ";\n    template <int lanes>\n    struct Sums {\n", sum_members_,
-            "        template <class Other, class Action>\n"
-            "        APERTURE_HD void each(Other& other, const Action& action) {\n",
-            sum_visits_, "            (void)other, (void)action;\n        }\n    };\n", head(),
+            "    static constexpr long long left = ", left_, ", right = ", right_,
+            ";\n    static constexpr int sums = ", sums_.count(), ";\n",
+            sums_.structure("template <int lanes>\n    struct Sums"), head(),
             "    template <class Place, class Sums>\n"
             "    [[gnu::always_inline]] APERTURE_HD void element(const Place& at, Sums& sums) "
             "const {\n",
             loads_, calls_, stores_, "        (void)at, (void)sums;\n    }\n",
             "    template <class Sums>\n"
             "    APERTURE_HD void store_sums(void* const* symbols, const Sums& sums) const {\n",
-            sum_stores_, "        (void)symbols, (void)sums;\n    }\n};\n");
-    }
-    std::string of_problems() const {
-        const auto function = [](const char* name, const std::string& body) {
-            return core::text("    template <class On>\n    APERTURE_HD void ", name,
-                              "(const On& on, Chip<On>& chip) const {\n", body,
-                              "        (void)on, (void)chip;\n    }\n");
-        };
-        return core::text("struct Kernel_", kernel_.number, " {\n    using Real = ", real_, ";\n",
-                          "    template <class On>\n    struct Chip {\n", numbers_, "    };\n",
-                          head(), function("load", loads_),
-                          function("compute", core::text("        const auto group = on.group();\n",
-                                                         views_, calls_)),
-                          function("store", stores_), "};\n");
+            sum_stores_, "        (void)symbols, (void)sums;\n    }\n");
     }
 
+    std::set<SymbolId> summed_;
+    SumMembers sums_;
+    std::string calls_, stores_, sum_stores_;
+};
+
+/// Of a kernel over problems of batches.
+class ProblemWriter : public KernelWriter {
+  public:
+    ProblemWriter(const Program& program, const Kernel& kernel, Preamble& preamble)
+        : KernelWriter(program, kernel, preamble) {
+        preamble.headers.insert("libcompose/kernels/problems.cuh");
+        add_numbers();
+    }
+
+  private:
     /// What is on chip, and the views of all calls.
     void add_numbers() {
         int workspaces = 0;
@@ -99,143 +88,44 @@ class KernelWriter {
         }
     }
     /// The operation's expression, on views of what is on chip.
-    void add_block(const PlannedCall& planned) {
-        const Call& call = *planned.call;
+    void add(const PlannedCall& planned) override {
+        if (planned.match.level != Level::block) return add_call(planned, calls_);
         std::vector<std::string> operands, results;
-        for (const SymbolId id : call.operands) operands.push_back(operand(id, {}));
-        for (const SymbolId id : call.results) results.push_back(names_.at(id));
+        for (const SymbolId id : planned.call->operands) operands.push_back(operand(id, {}));
+        for (const SymbolId id : planned.call->results) results.push_back(names_.at(id));
         if (planned.match.workspace.kind == Kind::batch) {
             operands.push_back(core::text("work", workspaces_++));
         }
-        const Code code = planned.operation->code({program_, call}, operands, results);
-        if (!code.definitions.empty()) preamble_.definitions.insert(code.definitions);
-        calls_ += core::text("        ", code.expression, ";\n        group.sync();\n");
+        calls_ += core::text("        ", expression(planned, operands, results),
+                             ";\n        group.sync();\n");
+    }
+    void store(SymbolId id) override {
+        stores_ += core::text("        on.store(chip.", names_.at(id), ", ", pointer(id), ");\n");
+    }
+    std::string inner() const override {
+        const auto function = [](const char* name, const std::string& body) {
+            return core::text("    template <class On>\n    APERTURE_HD void ", name,
+                              "(const On& on, Chip<On>& chip) const {\n", body,
+                              "        (void)on, (void)chip;\n    }\n");
+        };
+        return core::text(
+            "    using Real = ", real_, ";\n    template <class On>\n", "    struct Chip {\n",
+            numbers_, "    };\n", head(), function("load", loads_),
+            function("compute",
+                     core::text("        const auto group = on.group();\n", views_, calls_)),
+            function("store", stores_));
     }
 
-    const Type& type(SymbolId id) const { return program_[id].type; }
-
-    std::string cast(SymbolId id, bool constant) const {
-        return core::text("static_cast<", constant ? "const " : "", cpp_type(type(id).dtype),
-                          "*>(symbols[", id, "])");
-    }
-    /// The next variable of a symbol's values.
-    std::string next_name(SymbolId id) {
-        return names_[id] = core::text("v", id, "_", program_[id].name, "_", versions_[id]++);
-    }
-    void add_member(SymbolId id, const std::string& name) {
-        members_ += core::text("    ", cpp_type(type(id).dtype), " ", name, ";\n");
-    }
-
-    void load_scalar(SymbolId id) {
-        if (!type(id).is_scalar()) return;
-        const std::string name = next_name(id);
-        add_member(id, name);
-        scalars_ += core::text("        ", name, " = *", cast(id, true), ";\n");
-    }
-
-    /// The member that points to an array.
-    std::string pointer(SymbolId id) {
-        const bool written = std::count(kernel_.stores.begin(), kernel_.stores.end(), id) > 0;
-        const std::string name = core::text("p", id, "_", program_[id].name);
-        if (pointers_.insert(id).second) {
-            members_ += core::text("    ", written ? "" : "const ", cpp_type(type(id).dtype), "* ",
-                                   name, ";\n");
-            scalars_ += core::text("        ", name, " = ", cast(id, !written), ";\n");
-        }
-        return name;
-    }
-
-    std::string operand(SymbolId id, const Access& access) {
-        const Symbol& symbol = program_[id];
-        if (symbol.type.kind == Kind::stencil) return symbol.name;
-        if (symbol.type.kind == Kind::constant) return core::text(symbol.value, "LL");
-        if (symbol.source == Source::known && symbol.type.is_scalar()) {
-            return literal(symbol.type.dtype, symbol.number);
-        }
-        if (access.kind != Access::Kind::point) return pointer(id);
-        const auto found = names_.find(id);
-        if (found != names_.end()) return found->second;
-        const std::string from = pointer(id), name = next_name(id);
-        loads_ += core::text("        const ", cpp_type(symbol.type.dtype), " ", name, " = ", from,
-                             "[at.here];\n");
-        return name;
-    }
-
-    void add(const PlannedCall& planned) {
-        if (planned.match.level == Level::block) return add_block(planned);
-        const Call& call = *planned.call;
-        const CallSite site{program_, call};
-        std::vector<std::string> operands, results;
-        for (std::size_t i = 0; i < call.operands.size(); ++i) {
-            const Access& access = planned.match.accesses[i];
-            operands.push_back(operand(call.operands[i], access));
-            if (access.kind != Access::Kind::halo) continue;
-            left_ = std::max(left_, access.left);
-            right_ = std::max(right_, access.right);
-        }
-        const bool sums = planned.match.level == Level::sum;
-        const bool scalars = !sums && planned.match.results[0].is_scalar();
-        if (!sums) {
-            for (const SymbolId id : call.results) results.push_back(next_name(id));
-        }
-        const Code code = planned.operation->code(site, operands, results);
-        if (!code.definitions.empty()) preamble_.definitions.insert(code.definitions);
-        preamble_.headers.insert(code.headers.begin(), code.headers.end());
-        if (sums) {
-            add_sum(call.results[0], planned.match.combination, code.expression);
-        } else if (scalars) {
-            for (std::size_t i = 0; i < results.size(); ++i)
-                add_member(call.results[i], results[i]);
-            scalars_ += results.size() == 1
-                            ? core::text("        ", results[0], " = ", code.expression, ";\n")
-                            : core::text("        ", code.expression, ";\n");
-        } else if (results.size() == 1) {
-            calls_ += core::text("        const ", cpp_type(type(call.results[0]).dtype), " ",
-                                 results[0], " = ", code.expression, ";\n");
-        } else {
-            for (std::size_t i = 0; i < results.size(); ++i) {
-                calls_ += core::text("        ", cpp_type(type(call.results[i]).dtype), " ",
-                                     results[i], ";\n");
-            }
-            calls_ += core::text("        ", code.expression, ";\n");
-        }
-    }
-
-    void add_sum(SymbolId id, Combination combination, const std::string& term) {
-        const std::string name = core::text("s", sums_);
-        sum_members_ += core::text("        bodies::LaneSums<", cpp_type(type(id).dtype),
-                                   ", bodies::", name_of(combination), ", lanes> ", name, ";\n");
-        sum_visits_ +=
-            core::text("            action(", sums_, ", ", name, ", other.", name, ");\n");
-        calls_ += core::text("        sums.", name, ".add(at.lane, ", term, ");\n");
-        sum_stores_ += core::text("        *", cast(id, false), " = sums.", name, ".total();\n");
-        summed_.insert(id);
-        ++sums_;
-    }
-
-    void store(SymbolId id) {
-        if (summed_.count(id) > 0) return;
-        const std::string& value = names_.at(id);
-        if (type(id).is_scalar()) {
-            scalar_stores_ += core::text("        *", cast(id, false), " = ", value, ";\n");
-        } else if (type(id).kind == Kind::batch) {
-            stores_ += core::text("        on.store(chip.", value, ", ", pointer(id), ");\n");
-        } else {
-            stores_ += core::text("        ", pointer(id), "[at.here] = ", value, ";\n");
-        }
-    }
-
-    const Program& program_;
-    const Kernel& kernel_;
-    Preamble& preamble_;
-    std::map<SymbolId, std::string> names_;
-    std::map<SymbolId, int> versions_;
-    std::set<SymbolId> pointers_, summed_;
-    int left_ = 0, right_ = 0, sums_ = 0, workspaces_ = 0;
-    std::string members_, scalars_, loads_, calls_, stores_, scalar_stores_;
-    std::string sum_members_, sum_visits_, sum_stores_;
-    std::string real_, numbers_, views_;
+    int workspaces_ = 0;
+    std::string real_, numbers_, views_, calls_, stores_;
 };
+
+std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& kernel,
+                                        Preamble& preamble) {
+    if (is_of_batches(kernel)) return std::make_unique<ProblemWriter>(program, kernel, preamble);
+    if (is_of_rows(kernel)) return row_kernel_writer(program, kernel, preamble);
+    return std::make_unique<ElementWriter>(program, kernel, preamble);
+}
 
 /// Entries of a row that a thread of a device computes.
 int columns_of_thread(const Kernel& kernel) {
@@ -281,22 +171,45 @@ Groups groups_of(const Kernel& kernel) {
     return groups;
 }
 
+/// Of a kernel that reads rows a second time: a block has a row on chip, each of at most 16 warps
+/// some pieces of it.
+constexpr index_t most_warps_of_row = 16;
+index_t pieces_of_warp(const Kernel& kernel) {
+    return (walk_over(kernel.elements).pieces_of_row() + most_warps_of_row - 1) / most_warps_of_row;
+}
+
 std::string functions(const Kernel& kernel, Target target) {
     const std::string name = core::text("Kernel_", kernel.number);
     const auto function = [&](const char* head, const char* parameters, const std::string& call) {
         return core::text(head, "_", kernel.number, "(", parameters, ") {\n    kernels::", call,
                           ";\n}\n");
     };
+    const bool batches = is_of_batches(kernel), rows = is_of_rows(kernel);
     if (target == Target::cpu) {
-        const bool batches = is_of_batches(kernel);
-        return function("void strips",
-                        "const kernels::KernelArguments& arguments, long long first, long long end",
-                        core::text(batches ? "compute_problems<" : "compute_strips<", name,
-                                   ">(arguments, first, end)")) +
-               function("void finish", "const kernels::KernelArguments& arguments",
-                        core::text(batches ? "store_scalars<" : "finish<", name, ">(arguments)"));
+        const char* const parameters =
+            "const kernels::KernelArguments& arguments, long long first, long long end";
+        return function("void strips", parameters,
+                        core::text(batches ? "compute_problems<"
+                                   : rows  ? "compute_rows<"
+                                           : "compute_strips<",
+                                   name, ">(arguments, first, end)")) +
+               function("void finish", parameters,
+                        core::text(batches ? "finish_problems<"
+                                   : rows  ? "finish_rows<"
+                                           : "finish<",
+                                   name, ">(arguments, first, end)"));
     }
-    if (is_of_batches(kernel)) {
+    if (rows) {
+        const LaunchShape shape = launch_of(kernel);
+        const std::string head = core::text("__global__ void __launch_bounds__(",
+                                            shape.block_x * shape.block_y, ") elements");
+        return function(head.c_str(), "kernels::KernelArguments arguments",
+                        core::text("compute_rows<", name, ", ", pieces_of_warp(kernel),
+                                   ">(arguments)")) +
+               function("__global__ void finish", "kernels::KernelArguments arguments",
+                        core::text("finish_rows<", name, ">(arguments)"));
+    }
+    if (batches) {
         const Groups groups = groups_of(kernel);
         return function("__global__ void elements", "kernels::KernelArguments arguments",
                         core::text("compute_problems<", name, ", ", groups.threads, ", ",
@@ -310,6 +223,11 @@ std::string functions(const Kernel& kernel, Target target) {
                         core::text("finish<", name, ">(arguments)"));
     }
     return all;
+}
+
+std::ptrdiff_t sums_at(const Kernel& kernel, Level level) {
+    return std::count_if(kernel.calls.begin(), kernel.calls.end(),
+                         [&](const PlannedCall& planned) { return planned.match.level == level; });
 }
 
 }  // namespace
@@ -356,10 +274,31 @@ bool is_generated(const Kernel& kernel) {
     return !kernel.exchanges && kernel.calls.front().match.level != Level::device;
 }
 
-bool has_sums(const Kernel& kernel) {
-    return std::any_of(kernel.calls.begin(), kernel.calls.end(), [](const PlannedCall& planned) {
-        return planned.match.level == Level::sum;
-    });
+bool has_sums(const Kernel& kernel) { return sums_at(kernel, Level::sum) > 0; }
+
+bool is_of_rows(const Kernel& kernel) {
+    return sums_at(kernel, Level::row) + sums_at(kernel, Level::column) > 0;
+}
+
+bool has_finish(const Kernel& kernel) { return has_sums(kernel) || is_of_rows(kernel); }
+
+std::vector<bool> reads_totals(const Kernel& kernel) {
+    std::set<SymbolId> totals;
+    std::vector<bool> all;
+    for (const PlannedCall& planned : kernel.calls) {
+        const std::vector<SymbolId>& of = planned.call->operands;
+        all.push_back(
+            std::any_of(of.begin(), of.end(), [&](SymbolId id) { return totals.count(id) > 0; }));
+        if (all.back() || planned.match.level == Level::row) {
+            totals.insert(planned.call->results.begin(), planned.call->results.end());
+        }
+    }
+    return all;
+}
+
+bool is_in_parts(const Kernel& kernel) {
+    const std::vector<bool> all = reads_totals(kernel);
+    return std::count(all.begin(), all.end(), true) > 0;
 }
 
 kernels::Walk walk_over(const Type& elements) {
@@ -375,20 +314,24 @@ kernels::Walk walk_over(const Type& elements) {
     walk.columns = rank == 1 ? std::min(kernels::vector_row, std::max<index_t>(walk.count, 1))
                              : elements.extent[rank - 1];
     walk.rows_of_plane = rank == 1 ? 0 : elements.extent[rank - 2];
-    walk.rows = walk.columns == 0 ? 0 : (walk.count + walk.columns - 1) / walk.columns;
+    walk.rows = rank == 1 ? (walk.count + walk.columns - 1) / walk.columns
+                          : walk.rows_of_plane * (rank == 3 ? elements.extent[0] : 1);
     return walk;
 }
 
 index_t sums_of(const Kernel& kernel, Target target) {
     const kernels::Walk walk = walk_over(kernel.elements);
-    const auto sums =
-        std::count_if(kernel.calls.begin(), kernel.calls.end(),
-                      [](const PlannedCall& planned) { return planned.match.level == Level::sum; });
-    return sums * (walk.strips() + (target == Target::device ? walk.pieces() : 0));
+    const bool device = target == Target::device;
+    if (is_of_rows(kernel)) {
+        return sums_at(kernel, Level::row) * (device ? walk.pieces() : 0) +
+               sums_at(kernel, Level::column) * walk.row_strips() * walk.columns;
+    }
+    return sums_at(kernel, Level::sum) * (walk.strips() + (device ? walk.pieces() : 0));
 }
 
 LaunchShape launch_of(const Kernel& kernel) {
     constexpr index_t most_rows_of_blocks = 65535, most_blocks_of_problems = 65535;
+    constexpr index_t most_blocks_of_rows = 1 << 20;
     const kernels::Walk walk = walk_over(kernel.elements);
     if (is_of_batches(kernel)) {
         const Groups groups = groups_of(kernel);
@@ -401,10 +344,44 @@ LaunchShape launch_of(const Kernel& kernel) {
     const auto blocks = [](index_t count, index_t of_block) {
         return std::max<index_t>(1, (count + of_block - 1) / of_block);
     };
+    if (is_of_rows(kernel)) {
+        // Rows alone need no strips; a warp takes 4 of them at most.
+        constexpr index_t rows_of_task = 4;
+        const bool parts = is_in_parts(kernel);
+        const bool has_strips = parts || sums_at(kernel, Level::column) > 0;
+        const index_t strips = has_strips ? std::max<index_t>(walk.row_strips(), 1)
+                                          : blocks(walk.rows, rows_of_task);
+        const index_t pieces = walk.pieces_of_row();
+        if (parts) {
+            shape.block_y =
+                static_cast<unsigned>(std::min(std::max<index_t>(pieces, 1), most_warps_of_row));
+            shape.shared_bytes = 2 * sums_at(kernel, Level::row) * shape.block_y *
+                                 pieces_of_warp(kernel) * index_t{sizeof(kernels::SumNumber)};
+        }
+        shape.grid_x = static_cast<unsigned>(
+            std::min(parts ? strips : blocks(strips * pieces, shape.block_y), most_blocks_of_rows));
+        return shape;
+    }
     shape.grid_x = static_cast<unsigned>(
         blocks(walk.columns, index_t{columns_of_thread(kernel)} * kernels::lanes));
     shape.grid_y =
         static_cast<unsigned>(std::min(blocks(walk.rows, shape.block_y), most_rows_of_blocks));
+    return shape;
+}
+
+LaunchShape finish_of(const Kernel& kernel) {
+    LaunchShape shape;
+    if (!is_of_rows(kernel)) return shape;
+    constexpr index_t most_blocks = 1 << 16;
+    const kernels::Walk walk = walk_over(kernel.elements);
+    const index_t of_rows = sums_at(kernel, Level::row) > 0 && !is_in_parts(kernel) ? walk.rows : 0;
+    const bool of_columns = sums_at(kernel, Level::column) > 0;
+    const index_t tasks =
+        std::max((of_rows + shape.block_y - 1) / shape.block_y,
+                 of_columns ? (walk.columns + kernels::lanes - 1) / kernels::lanes : 0);
+    shape.grid_x = static_cast<unsigned>(std::clamp<index_t>(tasks, 1, most_blocks));
+    if (of_columns)
+        shape.shared_bytes = kernels::lanes * kernels::lanes * index_t{sizeof(kernels::SumNumber)};
     return shape;
 }
 
@@ -413,8 +390,7 @@ std::string kernel_text(const Plan& plan, Target target) {
     std::string structs, all;
     for (const Kernel* kernel : plan.kernels()) {
         if (!is_generated(*kernel)) continue;
-        if (is_of_batches(*kernel)) preamble.headers.insert("libcompose/kernels/problems.cuh");
-        structs += KernelWriter(*plan.program, *kernel, preamble).text();
+        structs += writer_of(*plan.program, *kernel, preamble)->text();
         structs += functions(*kernel, target);
     }
     if (target == Target::cpu) all += "#define APERTURE_COMPOSE_CPU\n";

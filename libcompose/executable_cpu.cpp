@@ -19,13 +19,16 @@ namespace aperture::compose {
 
 namespace {
 
+using StripFunction = void(const kernels::KernelArguments&, long long, long long);
+
 /// A kernel of machine code.
 class CompiledKernel {
   public:
     CompiledKernel(const HostLibrary& library, const Kernel& kernel)
-        : strips_(library.function<Strips>(name("strips", kernel))),
-          finish_(library.function<Finish>(name("finish", kernel))),
+        : strips_(library.function<StripFunction>(name("strips", kernel))),
+          finish_(library.function<StripFunction>(name("finish", kernel))),
           walk_(walk_over(kernel.elements)),
+          of_rows_(is_of_rows(kernel)),
           work_(work_of(kernel)) {
         sums_.resize(static_cast<std::size_t>(sums_of(kernel, Target::cpu)));
     }
@@ -36,23 +39,20 @@ class CompiledKernel {
 
     void run(core::Cpu& cpu, void* const* symbols) {
         const kernels::KernelArguments arguments{symbols, walk_, sums_.data()};
-        const index_t strips = walk_.strips();
         const int threads = threads_for(work_, cpu);
-        if (threads == 1) {
-            strips_(arguments, 0, strips);
-        } else {
+        const auto run = [&](StripFunction* function, index_t count) {
+            if (threads == 1 || count == 1) return function(arguments, 0, count);
 #pragma omp parallel for schedule(static) num_threads(threads)
-            for (index_t strip = 0; strip < strips; ++strip) strips_(arguments, strip, strip + 1);
-        }
-        finish_(arguments);
+            for (index_t strip = 0; strip < count; ++strip) function(arguments, strip, strip + 1);
+        };
+        run(strips_, of_rows_ ? walk_.row_strips() : walk_.strips());
+        run(finish_, of_rows_ ? std::max<index_t>(walk_.pieces_of_row(), 1) : 1);
     }
 
   private:
-    using Strips = void(const kernels::KernelArguments&, long long, long long);
-    using Finish = void(const kernels::KernelArguments&);
-    Strips* strips_;
-    Finish* finish_;
+    StripFunction *strips_, *finish_;
     kernels::Walk walk_;
+    bool of_rows_;
     index_t work_;  ///< elements, or numbers of batches
     std::vector<kernels::SumNumber> sums_;
 };

@@ -138,11 +138,11 @@ struct InterpretedKernel::State {
     State(const Program& of_program, const Kernel& of_kernel)
         : program(of_program), kernel(of_kernel), walk(walk_over(of_kernel.elements)) {
         for (const PlannedCall& planned : kernel.calls) {
-            const bool sums = planned.match.level == Level::sum;
+            const Level level = planned.match.level;
             const CallSite site{program, *planned.call};
             calls.push_back(
-                {planned.operation.get(), site, planned.operation->row_function(site), sums,
-                 !sums && planned.match.results[0].is_scalar(),
+                {planned.operation.get(), site, planned.operation->row_function(site), level,
+                 level != Level::sum && planned.match.results[0].is_scalar(),
                  functions_of(planned.match.combination, planned.match.results[0].dtype)});
         }
         in_register.resize(program.symbols.size());
@@ -150,17 +150,43 @@ struct InterpretedKernel::State {
         // What is read before it is overwritten stays in its memory.
         for (const SymbolId id : kernel.loads) in_register[std::size_t(id)] = false;
         strip_sums.resize(calls.size(), std::vector<SumNumber>(std::size_t(walk.strips())));
+        if (is_of_rows(kernel)) prepare_rows();
     }
 
     struct PreparedCall {
         const Operation* operation;
         CallSite site;
         RowFunction compute;
-        bool sums;
+        Level level;
         bool of_scalars;
         SumFunctions sum;
     };
-    void* memory(SymbolId id) const { return symbols[std::size_t(id)]; }
+    /// What is computed of a piece: all; the first part of a kernel that reads rows twice, which
+    /// stores nothing; or the second one.
+    enum class Part { all, first, second };
+
+    void* memory(SymbolId id) const {
+        void* const found = symbols[std::size_t(id)];
+        return found != nullptr || totals.empty() ? found : totals_of(id);
+    }
+    void* totals_of(SymbolId id) const {
+        const auto& of = totals[std::size_t(id)];
+        return of.empty() ? nullptr : const_cast<SumNumber*>(of.data());
+    }
+
+    void prepare_rows() {
+        after_totals = reads_totals(kernel);
+        totals.resize(program.symbols.size());
+        columns.resize(calls.size());
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            const SymbolId id = calls[i].site.call.results[0];
+            // Those that nobody reads later have no memory of the program's.
+            if (calls[i].level == Level::row)
+                totals[std::size_t(id)].resize(std::size_t(walk.rows));
+            if (calls[i].level == Level::column)
+                columns[i].resize(std::size_t(walk.row_strips() * walk.columns));
+        }
+    }
 
     /// Nothing in a kernel is scalar that arrays of the same kernel determine.
     void compute_scalars() const {
@@ -196,20 +222,75 @@ struct InterpretedKernel::State {
                 for (std::size_t i = 0; i < calls.size(); ++i) calls[i].sum.clear(sums[i]);
                 compute_piece(row, column, scratch, sums);
                 for (std::size_t i = 0; i < calls.size(); ++i) {
-                    if (!calls[i].sums) continue;
+                    if (calls[i].level != Level::sum) continue;
                     calls[i].sum.add_piece(sums[i], strip_sums[i][std::size_t(strip)]);
                 }
             }
         }
     }
 
+    /// Rows of a strip that are added up, or whose columns are.
+    void compute_lines(index_t strip, Scratch& scratch) {
+        const index_t end = std::min((strip + 1) * kernels::row_strip, walk.rows);
+        const bool in_parts = is_in_parts(kernel);
+        std::vector<LaneNumbers> sums(calls.size());
+        std::vector<std::vector<SumNumber>> pieces(
+            calls.size(), std::vector<SumNumber>(std::size_t(walk.pieces_of_row())));
+        for (index_t row = strip * kernels::row_strip; row < end; ++row) {
+            for (index_t piece = 0; piece < walk.pieces_of_row(); ++piece) {
+                for (std::size_t i = 0; i < calls.size(); ++i) calls[i].sum.clear(sums[i]);
+                compute_piece(row, piece * piece_length, scratch, sums,
+                              in_parts ? Part::first : Part::all);
+                for (std::size_t i = 0; i < calls.size(); ++i) {
+                    SumNumber& total = pieces[i][std::size_t(piece)];
+                    calls[i].sum.clear_strip(total);
+                    calls[i].sum.add_piece(sums[i], total);
+                }
+            }
+            for (std::size_t i = 0; i < calls.size(); ++i) {
+                if (calls[i].level != Level::row) continue;
+                const SymbolId id = calls[i].site.call.results[0];
+                calls[i].sum.add_strips(pieces[i], entry(id, row));
+            }
+            for (index_t piece = 0; in_parts && piece < walk.pieces_of_row(); ++piece) {
+                compute_piece(row, piece * piece_length, scratch, sums, Part::second);
+            }
+        }
+    }
+    void* entry(SymbolId id, index_t i) const {
+        return static_cast<unsigned char*>(memory(id)) +
+               std::size_t(i) * std::size_t(bytes_of(program[id].type.dtype));
+    }
+    void store_columns() const {
+        std::vector<SumNumber> strips(std::size_t(walk.row_strips()));
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            if (calls[i].level != Level::column) continue;
+            const SymbolId id = calls[i].site.call.results[0];
+            if (memory(id) == nullptr) continue;
+            const auto bytes = std::size_t(bytes_of(program[id].type.dtype));
+            for (index_t column = 0; column < walk.columns; ++column) {
+                for (std::size_t strip = 0; strip < strips.size(); ++strip) {
+                    std::memcpy(&strips[strip], column_sums(i, index_t(strip), column), bytes);
+                }
+                calls[i].sum.add_strips(strips, entry(id, column));
+            }
+        }
+    }
+    unsigned char* column_sums(std::size_t call, index_t strip, index_t column) const {
+        const Type& type = program[calls[call].site.call.results[0]].type;
+        return reinterpret_cast<unsigned char*>(const_cast<SumNumber*>(columns[call].data())) +
+               std::size_t((strip * walk.columns + column) * bytes_of(type.dtype));
+    }
+
     void compute_piece(index_t row, index_t column, Scratch& scratch,
-                       std::vector<LaneNumbers>& sums) const {
+                       std::vector<LaneNumbers>& sums, Part part = Part::all) const {
         const RowPiece piece = piece_at(walk, row, column);
         const auto place = std::size_t(row * walk.columns + column);
+        std::vector<bool> in_scratch(part == Part::first ? in_register.size() : 0);
         const auto here = [&](SymbolId id) -> void* {
             const Type& type = program[id].type;
             if (type.is_scalar() || in_register[std::size_t(id)]) return scratch.of(id);
+            if (!in_scratch.empty() && in_scratch[std::size_t(id)]) return scratch.of(id);
             if (memory(id) == nullptr) return nullptr;
             return static_cast<unsigned char*>(memory(id)) +
                    place * std::size_t(bytes_of(type.dtype));
@@ -219,13 +300,23 @@ struct InterpretedKernel::State {
         for (std::size_t i = 0; i < calls.size(); ++i) {
             const PreparedCall& call = calls[i];
             if (call.of_scalars) continue;
+            if (part == Part::first && (call.level == Level::column || after_totals[i])) continue;
+            if (part == Part::second && call.level == Level::row) continue;
             const Call& of = call.site.call;
             for (std::size_t k = 0; k < of.operands.size(); ++k) {
                 const SymbolId id = of.operands[k];
                 operands[k] = {here(id), memory(id), program[id].type};
             }
             for (std::size_t k = 0; k < of.results.size(); ++k) {
-                results[k] = call.sums ? sums[i].data() : here(of.results[k]);
+                const SymbolId id = of.results[k];
+                if (call.level == Level::element) {
+                    if (part == Part::first) in_scratch[std::size_t(id)] = true;
+                    results[k] = here(id);
+                } else if (call.level == Level::column) {
+                    results[k] = column_sums(i, row / kernels::row_strip, column);
+                } else {
+                    results[k] = sums[i].data();
+                }
             }
             call.compute(piece, std::span(operands).first(of.operands.size()),
                          std::span(results).first(of.results.size()));
@@ -259,7 +350,7 @@ struct InterpretedKernel::State {
 
     void store_sums() const {
         for (std::size_t i = 0; i < calls.size(); ++i) {
-            if (!calls[i].sums) continue;
+            if (calls[i].level != Level::sum) continue;
             calls[i].sum.add_strips(strip_sums[i], memory(calls[i].site.call.results[0]));
         }
     }
@@ -270,6 +361,10 @@ struct InterpretedKernel::State {
     std::vector<PreparedCall> calls;
     std::vector<bool> in_register;
     std::vector<std::vector<SumNumber>> strip_sums;
+    // Of kernels that add up rows or columns.
+    std::vector<bool> after_totals;
+    std::vector<std::vector<SumNumber>> totals;   // by symbols
+    std::vector<std::vector<SumNumber>> columns;  // by calls: [strip][column]
     void* const* symbols = nullptr;
 };
 
@@ -282,6 +377,7 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     State& state = *state_;
     state.symbols = symbols;
     state.compute_scalars();
+    for (auto& sums : state.columns) std::fill(sums.begin(), sums.end(), SumNumber{});
     if (state.kernel.elements.rank == 0) return;
     if (is_of_batches(state.kernel)) {
 #pragma omp parallel num_threads(threads_for(work_of(state.kernel), cpu))
@@ -298,12 +394,20 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     {
         Scratch scratch(state.program.symbols.size());
         state.broadcast_scalars(scratch);
+        if (is_of_rows(state.kernel)) {
 #pragma omp for schedule(static)
-        for (index_t strip = 0; strip < state.walk.strips(); ++strip) {
-            state.compute_strip(strip, scratch);
+            for (index_t strip = 0; strip < state.walk.row_strips(); ++strip) {
+                state.compute_lines(strip, scratch);
+            }
+        } else {
+#pragma omp for schedule(static)
+            for (index_t strip = 0; strip < state.walk.strips(); ++strip) {
+                state.compute_strip(strip, scratch);
+            }
         }
     }
     state.store_sums();
+    state.store_columns();
 }
 
 }  // namespace aperture::compose

@@ -38,8 +38,10 @@ class KernelBuilder {
             return false;
         }
         if (bytes_of_problem(on_chip_with(planned)) > most_bytes_on_chip) return false;
+        if (!accepts_lines(planned)) return false;
         for (std::size_t i = 0; i < call.operands.size(); ++i) {
             const SymbolId id = call.operands[i];
+            if (match.accesses[i].kind == Access::Kind::row && of_rows_.count(id) > 0) continue;
             const bool of_others = reads_others(match.accesses[i]);
             if (summed_.count(id) > 0 || (of_others && written_.count(id) > 0)) return false;
         }
@@ -63,9 +65,12 @@ class KernelBuilder {
             if (written_.count(id) == 0) loaded_.insert(id);
             if (reads_others(match.accesses[i])) read_by_others_.insert(id);
         }
+        const bool after_rows = comes_after_rows(call);
         for (const SymbolId id : call.results) {
             written_.insert(id);
-            if (match.level == Level::sum) summed_.insert(id);
+            if (match.level == Level::sum || adds_lines(match.level)) summed_.insert(id);
+            if (match.level == Level::row) of_rows_.insert(id);
+            if (after_rows) after_rows_.insert(id);
         }
         kernel_.calls.push_back(planned);
     }
@@ -99,6 +104,8 @@ class KernelBuilder {
         loaded_ = other.loaded_;
         written_ = other.written_;
         summed_ = other.summed_;
+        of_rows_ = other.of_rows_;
+        after_rows_ = other.after_rows_;
         read_by_others_ = other.read_by_others_;
         return *this;
     }
@@ -118,14 +125,52 @@ class KernelBuilder {
             }();
         });
     }
+    /// Whether a call reads the sum of its row, or what does.
+    bool comes_after_rows(const Call& call) const {
+        return std::any_of(call.operands.begin(), call.operands.end(), [&](SymbolId id) {
+            return of_rows_.count(id) > 0 || after_rows_.count(id) > 0;
+        });
+    }
+    /// What adds rows or columns up has another walk than other sums. Calls after sums of rows read
+    /// the row a second time, from the chip.
+    bool accepts_lines(const PlannedCall& planned) const {
+        const auto has = [&](auto&& is_such) {
+            return is_such(planned.match.level) ||
+                   std::any_of(kernel_.calls.begin(), kernel_.calls.end(),
+                               [&](const PlannedCall& one) { return is_such(one.match.level); });
+        };
+        if (!has(adds_lines)) return true;
+        if (has([](Level level) { return level == Level::sum; })) return false;
+        const bool after_rows = comes_after_rows(*planned.call);
+        if (after_rows && planned.match.level == Level::row) return false;
+        if (!after_rows && after_rows_.empty()) return true;
+        SymbolSet row;
+        const auto add = [&](const PlannedCall& one) {
+            for (std::size_t i = 0; i < one.call->operands.size(); ++i) {
+                const SymbolId id = one.call->operands[i];
+                const bool point = one.match.accesses[i].kind == Access::Kind::point;
+                const bool loaded = loaded_.count(id) > 0 || written_.count(id) == 0;
+                if (point && loaded && !program_[id].type.is_scalar()) row.insert(id);
+            }
+        };
+        for (const PlannedCall& one : kernel_.calls) add(one);
+        add(planned);
+        index_t bytes = 0;
+        for (const SymbolId id : row) {
+            bytes += kernel_.elements.extent[1] * bytes_of(program_[id].type.dtype);
+        }
+        return bytes <= most_bytes_of_row;
+    }
     static bool fuses(const Match& match) { return match.level != Level::device; }
     /// Entries that other threads write, or other groups of threads.
     static bool reads_others(const Access& access) {
-        return access.kind == Access::Kind::halo || access.kind == Access::Kind::whole;
+        return access.kind != Access::Kind::point && access.kind != Access::Kind::problem;
     }
     /// The extents over which a call runs, of numbers of any type.
     Type elements_of(const Call& call, const Match& match) const {
-        Type type = match.level == Level::sum ? program_[call.operands[0]].type : match.results[0];
+        Type type = match.level == Level::sum || adds_lines(match.level)
+                        ? program_[call.operands[0]].type
+                        : match.results[0];
         type.dtype = Dtype::boolean;
         if (type.kind == Kind::batch) {
             type.rank = 1;
@@ -154,6 +199,7 @@ class KernelBuilder {
     Fusion fusion_;
     Kernel kernel_;
     SymbolSet loaded_, written_, summed_, read_by_others_;
+    SymbolSet of_rows_, after_rows_;  // sums of rows, and what depends on them
 };
 
 class Planner {

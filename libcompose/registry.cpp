@@ -63,6 +63,7 @@ Registry::Registry() {
     add_neighbourhoods(*this);
     add_sums(*this);
     add_matrices(*this);
+    add_lines(*this);
     add_blocks(*this);
 }
 

@@ -27,7 +27,7 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
             slots.push_back(&to[static_cast<std::size_t>(kernel->number)]);
         };
         add("elements", elements_);
-        if (has_sums(*kernel)) add("finish", finish_);
+        if (has_finish(*kernel)) add("finish", finish_);
         most_sums = std::max(most_sums, sums_of(*kernel, Target::device));
     }
     gpu.stream();  // Arrays are on the GPU that the thread used last.
@@ -63,21 +63,19 @@ void GpuKernels::allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const
 
 void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const {
     const auto number = static_cast<std::size_t>(kernel.number);
-    const LaunchShape shape = launch_of(kernel);
     kernels::KernelArguments arguments{row, walk_over(kernel.elements),
                                        const_cast<kernels::SumNumber*>(sums_.data())};
-    void* pointers[] = {&arguments};
-    cudaLaunchConfig_t config{};
-    config.gridDim = {shape.grid_x, shape.grid_y, 1};
-    config.blockDim = {shape.block_x, shape.block_y, 1};
-    config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
-    config.stream = stream;
-    APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, elements_[number], pointers));
-    if (finish_[number] == nullptr) return;
-    config.gridDim = {1, 1, 1};
-    config.blockDim = {finish_threads, 1, 1};
-    config.dynamicSmemBytes = 0;
-    APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, finish_[number], pointers));
+    const auto launch = [&](const void* function, const LaunchShape& shape) {
+        void* pointers[] = {&arguments};
+        cudaLaunchConfig_t config{};
+        config.gridDim = {shape.grid_x, shape.grid_y, 1};
+        config.blockDim = {shape.block_x, shape.block_y, 1};
+        config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
+        config.stream = stream;
+        APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, function, pointers));
+    };
+    launch(elements_[number], launch_of(kernel));
+    if (finish_[number] != nullptr) launch(finish_[number], finish_of(kernel));
 }
 
 }  // namespace aperture::compose

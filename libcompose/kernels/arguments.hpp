@@ -7,7 +7,8 @@
 /// How kernels walk over their elements. The interpreter does the same, so that sums have the same
 /// order everywhere: those of pieces of rows, entry i of a piece in lane i mod 32; of strips of 8
 /// rows, one piece after the other; of the strips, strip s in lane s mod 32. Sums of 32 lanes add
-/// halves to halves.
+/// halves to halves. The sum of a row: piece p in lane p mod 32. Of a column: strips of 64 rows,
+/// one entry after the other, strip s in lane s mod 32.
 namespace aperture::compose::kernels {
 
 using core::index_t;
@@ -15,6 +16,8 @@ using core::index_t;
 inline constexpr int piece_length = 256;
 inline constexpr int lanes = 32;
 inline constexpr index_t strip_rows = 8;
+/// Rows of a strip where columns are added up.
+inline constexpr index_t row_strip = 32;
 /// A vector is walked over in rows.
 inline constexpr index_t vector_row = 4096;
 
@@ -36,6 +39,7 @@ struct Walk {
     }
     APERTURE_HD index_t pieces() const { return rows * pieces_of_row(); }
     APERTURE_HD index_t strips() const { return (rows + strip_rows - 1) / strip_rows; }
+    APERTURE_HD index_t row_strips() const { return (rows + row_strip - 1) / row_strip; }
 };
 
 /// Memory of a number of any type.
@@ -56,7 +60,9 @@ struct alignas(16) SumNumber {
 struct KernelArguments {
     void* const* symbols;  ///< memory of each of the program's symbols
     Walk walk;
-    /// Of kernels that sum: [sum][piece] then [sum][strip]; on a CPU [sum][strip].
+    /// Of kernels that sum: [sum][piece] then [sum][strip]; on a CPU [sum][strip]. Of those that
+    /// add up rows and columns: [sum][row][piece] on a device, then [sum][strip][column], each with
+    /// numbers of its type at the begin of its part.
     SumNumber* sums;
 };
 

@@ -166,7 +166,7 @@ inline void compute_strips(const KernelArguments& arguments, index_t first, inde
 
 /// After all strips.
 template <class K>
-inline void finish(const KernelArguments& arguments) {
+inline void finish(const KernelArguments& arguments, index_t, index_t) {
     const K kernel(arguments.symbols);
     typename K::template Sums<lanes> sums;
     const index_t strips = arguments.walk.strips();

@@ -155,7 +155,7 @@ inline void compute_problems(const KernelArguments& arguments, index_t first, in
 
 /// After all strips.
 template <class K>
-inline void store_scalars(const KernelArguments& arguments) {
+inline void finish_problems(const KernelArguments& arguments, index_t, index_t) {
     K(arguments.symbols).store_scalars(arguments.symbols);
 }
 

@@ -27,8 +27,12 @@ void add_pointwise(Registry& registry);
 void add_neighbourhoods(Registry& registry);
 /// Sums, products and extremes of all entries.
 void add_sums(Registry& registry);
-/// Products of matrices, dense and sparse, with vectors.
+/// Products of matrices, and of sparse ones with vectors.
 void add_matrices(Registry& registry);
+/// Sums of rows and columns of images, products of dense matrices and vectors.
+void add_lines(Registry& registry);
+/// matrix_vector(A, x) of a dense matrix.
+std::unique_ptr<Operation> dense_matrix_vector();
 /// Linear algebra of the small matrices and vectors of batches.
 void add_blocks(Registry& registry);
 /// dot(x, y) of each problem's vectors.

@@ -77,28 +77,6 @@ class TransposedImage : public EntryOperation<TransposedImage> {
     }
 };
 
-/// row_sums(A): of each row of an array [row][column].
-class RowSums : public EntryOperation<RowSums> {
-  public:
-    Match match(const CallSite& site) const override {
-        expects_attributes(site);
-        expects(site.operands() == 1, site.call.operation, " has one operand");
-        expects_image(site, 0);
-        const Type& of = site.type(0);
-        return {Level::element, {array(of.dtype, {of.extent[0]})}, {whole}, double(of.extent[1])};
-    }
-    Code code(const CallSite& site, std::span<const std::string> operands,
-              std::span<const std::string>) const override {
-        return {
-            core::text("bodies::row_sum(at, ", operands[0], ", ", site.type(0).extent[1], "LL)")};
-    }
-    template <class T>
-    T entry(const CallSite& site, const kernels::Place<false>& at,
-            std::span<const RowOperand> operands) const {
-        return bodies::row_sum(at, all<T>(operands[0]), site.type(0).extent[1]);
-    }
-};
-
 /// matrix_matrix(A, B), of arrays [row][column]
 class MatrixMatrix : public EntryOperation<MatrixMatrix> {
   public:
@@ -133,22 +111,16 @@ class MatrixMatrix : public EntryOperation<MatrixMatrix> {
 class MatrixVector : public EntryOperation<MatrixVector> {
   public:
     Match match(const CallSite& site) const override {
+        if (!has_diagonals(site)) return dense_->match(site);
         expects_attributes(site);
-        const std::string& name = site.call.operation;
-        expects(site.operands() == 2, name, " has a matrix and a vector as operands");
+        expects(site.operands() == 2, site.call.operation,
+                " has a matrix and a vector as operands");
         const Type &a = site.type(0), &x = site.type(1);
-        expects((a.kind == Kind::array && a.rank == 2) || has_diagonals(a), name, " of ",
-                text_of(a), "; expected an array of rank 2, diagonals or image_diagonals");
         expects_real(site, 0);
         const Type of = a.kind == Kind::image_diagonals ? array(a.dtype, {a.extent[1], a.extent[2]})
                                                         : array(a.dtype, {a.extent[1]});
-        expects(x == of, name, " of ", text_of(a), " and ", text_of(x), "; expected ", text_of(of));
-        if (!has_diagonals(a)) {
-            return {Level::element,
-                    {array(a.dtype, {a.extent[0]})},
-                    {whole, whole},
-                    2.0 * double(a.extent[1])};
-        }
+        expects(x == of, site.call.operation, " of ", text_of(a), " and ", text_of(x),
+                "; expected ", text_of(of));
         Access halo{Access::Kind::halo};
         for (const Offset& offset : offsets(site)) {
             halo.above = std::max(halo.above, -offset.row);
@@ -158,28 +130,27 @@ class MatrixVector : public EntryOperation<MatrixVector> {
         }
         return {Level::element, {of}, {whole, halo}, 2.0 * double(a.extent[0])};
     }
+    void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,
+                 std::span<void* const> results) const override {
+        if (!has_diagonals(site)) return dense_->compute(site, piece, operands, results);
+        EntryOperation::compute(site, piece, operands, results);
+    }
     Code code(const CallSite& site, std::span<const std::string> operands,
-              std::span<const std::string>) const override {
-        const Type& a = site.type(0);
-        std::string call = core::text(
-            "bodies::", has_diagonals(a) ? "diagonal_product" : "row_product", "(at, ", operands[0],
-            ", ", operands[1], ", ", has_diagonals(a) ? site.type(1).size() : a.extent[1], "LL");
-        if (has_diagonals(a)) {
-            for (const Offset& offset : offsets(site)) {
-                call += core::text(", bodies::DiagonalAt<", offset.row, ", ", offset.column, ">()");
-            }
+              std::span<const std::string> results) const override {
+        if (!has_diagonals(site)) return dense_->code(site, operands, results);
+        std::string call = core::text("bodies::diagonal_product(at, ", operands[0], ", ",
+                                      operands[1], ", ", site.type(1).size(), "LL");
+        for (const Offset& offset : offsets(site)) {
+            call += core::text(", bodies::DiagonalAt<", offset.row, ", ", offset.column, ">()");
         }
         return {call + ")"};
     }
     template <class T>
     T entry(const CallSite& site, const kernels::Place<false>& at,
             std::span<const RowOperand> operands) const {
-        const T *const a = all<T>(operands[0]), *const x = all<T>(operands[1]);
-        if (!has_diagonals(site.type(0))) {
-            return bodies::row_product(at, a, x, site.type(0).extent[1]);
-        }
+        const T* const x = all<T>(operands[1]);
         T sum = 0;
-        const T* number = a + at.here;
+        const T* number = all<T>(operands[0]) + at.here;
         for (const index_t offset : site.operand(0).offsets) {
             const Offset place = split(site.type(0), offset);
             sum = bodies::add_diagonal(at, sum, *number, x, place.row, place.column);
@@ -189,8 +160,9 @@ class MatrixVector : public EntryOperation<MatrixVector> {
     }
 
   private:
-    static bool has_diagonals(const Type& type) {
-        return type.kind == Kind::diagonals || type.kind == Kind::image_diagonals;
+    static bool has_diagonals(const CallSite& site) {
+        return site.operands() > 0 &&
+               (site.type(0).kind == Kind::diagonals || site.type(0).kind == Kind::image_diagonals);
     }
     /// Rows down and columns to the right, at most half of a row to either side.
     static Offset split(const Type& type, index_t offset) {
@@ -210,6 +182,8 @@ class MatrixVector : public EntryOperation<MatrixVector> {
         }
         return all;
     }
+
+    std::unique_ptr<Operation> dense_ = dense_matrix_vector();
 };
 
 /// compressed_rows_vector(numbers, starts, columns, x): the matrix has entries numbers[i] in column
@@ -259,7 +233,6 @@ class CompressedRowsVector : public EntryOperation<CompressedRowsVector> {
 
 void add_matrices(Registry& registry) {
     registry.add("transposed_image", std::make_shared<TransposedImage>());
-    registry.add("row_sums", std::make_shared<RowSums>());
     registry.add("matrix_matrix", std::make_shared<MatrixMatrix>());
     registry.add("matrix_vector", std::make_shared<MatrixVector>());
     registry.add("compressed_rows_vector", std::make_shared<CompressedRowsVector>());

@@ -9,38 +9,6 @@ namespace aperture::compose::bodies {
 
 using core::index_t;
 
-/// The sum of terms 0 to count - 1: term c in lane c mod 8, lanes added by halves.
-template <class T, class AddTerm>
-APERTURE_HD T sum_of_row(index_t count, const AddTerm& add_term) {
-    constexpr int lanes = 8;
-    T sums[lanes];
-    for (T& sum : sums) sum = T(0);
-    index_t first = 0;
-    for (; first + lanes <= count; first += lanes) {
-        for (int lane = 0; lane < lanes; ++lane) {
-            sums[lane] = add_term(sums[lane], first + lane);
-        }
-    }
-    for (int lane = 0; lane < lanes; ++lane) {
-        if (first + lane < count) sums[lane] = add_term(sums[lane], first + lane);
-    }
-    for (int half = lanes / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane < half; ++lane) sums[lane] = sums[lane] + sums[lane + half];
-    }
-    return sums[0];
-}
-
-template <class Place, class T>
-APERTURE_HD T row_sum(const Place& at, const T* matrix, index_t columns) {
-    const T* const row = matrix + at.here * columns;
-    return sum_of_row<T>(columns, [&](T sum, index_t c) { return sum + row[c]; });
-}
-template <class Place, class T>
-APERTURE_HD T row_product(const Place& at, const T* matrix, const T* x, index_t columns) {
-    const T* const row = matrix + at.here * columns;
-    return sum_of_row<T>(columns, [&](T sum, index_t c) { return fma(row[c], x[c], sum); });
-}
-
 /// Of matrices a, with `inner` columns, and b: terms are added in their order.
 template <class Place, class T>
 APERTURE_HD T matrix_entry(const Place& at, const T* a, const T* b, index_t inner) {

@@ -145,7 +145,7 @@ def transposed_image(image: Any) -> Any:
 
 @of_library()
 def row_sums(A: Any) -> Any:
-    """The sum of each row of a matrix of float32 or float64, which is an array.
+    """The sum of each row of a matrix of real or complex numbers, which is an array.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def row_sums(A: Any) -> Any:
 
 @of_library()
 def matrix_vector(A: Any, x: Any) -> Any:
-    """A x of a matrix and a vector of float32 or float64, which are arrays.
+    """A x of a matrix and a vector of real or complex numbers, which are arrays.
 
     Examples
     --------
@@ -166,6 +166,46 @@ def matrix_vector(A: Any, x: Any) -> Any:
     >>> from aperture import compose
     >>> compose.matrix_vector(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0])).tolist()
     [-1.0, -1.0]
+    """
+
+
+@of_library()
+def transposed_matrix_vector(A: Any, x: Any) -> Any:
+    """A^T x of a matrix and a vector. Beside A x it is computed in one pass over the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> A = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> compose.transposed_matrix_vector(A, np.array([1.0, -1.0])).tolist()
+    [-2.0, -2.0]
+    """
+
+
+@of_library()
+def column_sums(A: Any) -> Any:
+    """The sum of each column of a matrix of real or complex numbers, which is an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.column_sums(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [4.0, 6.0]
+    """
+
+
+@of_library()
+def outer_product(u: Any, v: Any) -> Any:
+    """The matrix u v^T of two vectors, which are arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.outer_product(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
     """
 
 

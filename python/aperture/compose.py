@@ -56,6 +56,7 @@ from aperture._program_functions import (
 )
 from aperture._program_images import (
     blur,
+    column_sums,
     compressed_rows_vector,
     downsample,
     lands_inside,
@@ -63,9 +64,11 @@ from aperture._program_images import (
     matrix_matrix,
     matrix_vector,
     median,
+    outer_product,
     resize,
     row_sums,
     transposed_image,
+    transposed_matrix_vector,
     warp,
 )
 from aperture._program_library import Batch
@@ -96,6 +99,7 @@ __all__ = [
     "black",
     "blur",
     "cholesky",
+    "column_sums",
     "compressed_rows_vector",
     "conj",
     "count",
@@ -127,6 +131,7 @@ __all__ = [
     "norm",
     "operand",
     "operation",
+    "outer_product",
     "outer_products",
     "program",
     "qr",
@@ -144,6 +149,7 @@ __all__ = [
     "sum",
     "transposed",
     "transposed_image",
+    "transposed_matrix_vector",
     "warp",
     "where",
 ]

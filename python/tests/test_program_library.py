@@ -103,6 +103,9 @@ def of_matrices(A: Any, B: Any, x: Any, starts: Any, columns: Any) -> Any:
         compose.matrix_matrix(A, B),
         compose.compressed_rows_vector(x, starts, columns, x),
         compose.matrix_vector(compose.matrix_matrix(A, B), compose.row_sums(A)),
+        compose.column_sums(A),
+        compose.transposed_matrix_vector(A, compose.matrix_vector(A, x)),
+        A + compose.outer_product(compose.row_sums(A), x),
     )
 
 
@@ -121,6 +124,9 @@ def test_products_of_matrices_that_are_arrays(dtype: Any) -> None:
     rows = zip(starts[:-1], starts[1:], strict=True)
     close(found[4], np.array([terms[first:end].sum() for first, end in rows]), 30)
     close(found[5], wide @ other @ wide.sum(1), 500)
+    close(found[6], wide.sum(0), 17)
+    close(found[7], wide.T @ (wide @ vector), 500)
+    close(found[8], wide + np.outer(wide.sum(1), vector), 100)
 
 
 def of_images(x: Any, y: Any) -> Any:

@@ -151,6 +151,17 @@ const std::map<std::string, std::string>& programs() {
             B = matrix_matrix(w, A);
             return y, w, t, u, r, B;
         })"},
+        {"RowsAndColumns", R"(program p {
+            inout A: array f32[70, 900]; inout B: array c64[35, 260]; input v0: array c64[260]; local C: array f32[70, 900];
+            input x: array f32[900]; local p: array f32[70]; local s: array f32[900];
+            local t: array f32[900]; local q: array c64[35]; local v: array c64[260];
+            local D: array c64[35, 260]; local r: array f32[70]; local u: array f32[900];
+            p = matrix_vector(A, x); s = transposed_matrix_vector(A, p); t = column_sums(A);
+            r = row_sums(A); u = column_sums(A); C = outer_product(r, x);
+            q = row_sums(B); D = outer_product(q, v0); B = add(B, D); v = column_sums(B);
+            A = add(A, C); t = transposed_matrix_vector(A, p);
+            return p, s, t, q, v, r, u;
+        })"},
         {"Functions", R"(program p {
             input a: array c64[5, 300]; input b: array c128[5, 300]; input x: array f64[5, 300];
             local c: array c64[5, 300]; local d: array c128[5, 300]; local m: array f32[5, 300];
@@ -216,8 +227,8 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
-                                         "Batches", "Reductions", "Functions", "Matrices", "Empty",
-                                         "Random"),
+                                         "Batches", "Reductions", "Functions", "Matrices",
+                                         "RowsAndColumns", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace

@@ -53,7 +53,7 @@ void expect_product(const std::vector<double>& a, const float* x, const float* y
     }
 }
 
-TEST(ComposeMatrices, DenseProductsJoinWhatFollows) {
+TEST(ComposeMatrices, MultipliesMatricesAndVectors) {
     const ProgramMemory memory = after(
         "program p { input A: array f32[37, 45]; input x: array f32[45]; input b: array f32[37];"
         "local y: array f32[37]; local r: array f32[37]; local s: array f32[37]; local q: scalar "
@@ -66,6 +66,94 @@ TEST(ComposeMatrices, DenseProductsJoinWhatFollows) {
     expect_product(dense, floats(memory.arguments().at("x")), floats(memory.results()[0]), 37, 45);
     const std::vector<float> ones(45, 1);
     expect_product(dense, ones.data(), floats(memory.results()[3]), 37, 45);
+}
+
+/// A program on A [rows, columns], B as large, x and y with A's columns, u and v with its rows.
+std::string line_program(const std::string& dtype, int rows, int columns, const std::string& body,
+                         const std::string& returned) {
+    const std::string image = core::text("array ", dtype, "[", rows, ", ", columns, "];");
+    const std::string of_rows = core::text("array ", dtype, "[", rows, "];");
+    const std::string of_columns = core::text("array ", dtype, "[", columns, "];");
+    std::string all = "program p { inout A: " + image + "input B: " + image + "local C: " + image;
+    for (const char* name : {"u", "v"}) all += core::text("input ", name, ": ", of_rows);
+    for (const char* name : {"x", "y"}) all += core::text("input ", name, ": ", of_columns);
+    for (const char* name : {"p", "q"}) all += core::text("local ", name, ": ", of_rows);
+    for (const char* name : {"s", "t"}) all += core::text("local ", name, ": ", of_columns);
+    return all + body + " return " + returned + "; }";
+}
+struct LineBody {
+    std::string text, returned;
+};
+const std::vector<LineBody> line_bodies{
+    // BiCGK, ATAX and GEMVER's first pass.
+    {"p = matrix_vector(A, x); s = transposed_matrix_vector(A, u);", "p, s"},
+    {"p = matrix_vector(A, x); s = transposed_matrix_vector(A, p);", "p, s"},
+    {"C = outer_product(u, x); A = add(A, C); C = outer_product(v, y); A = add(A, C);"
+     "s = transposed_matrix_vector(A, u);",
+     "s"},
+    {"p = row_sums(A); q = matrix_vector(B, y); s = column_sums(B); t = column_sums(A);",
+     "p, q, s, t"},
+    // The second part reads what the first one made, in place too.
+    {"A = multiply(A, B); p = row_sums(A); C = outer_product(p, y); A = subtract(A, C);"
+     "s = column_sums(A); t = transposed_matrix_vector(B, p); q = row_sums(B);",
+     "q, s, t"},
+};
+
+TEST(ComposeMatrices, SumsOfRowsAndColumnsHaveTheSameBits) {
+    const auto test = [](const char* dtype, int rows, int columns, const LineBody& body) {
+        SCOPED_TRACE(core::text(dtype, " ", rows, " x ", columns, ": ", body.text));
+        after(line_program(dtype, rows, columns, body.text, body.returned), unchanged);
+    };
+    for (const LineBody& body : line_bodies) test("f32", 45, 300, body);
+    test("f32", 1, 1, line_bodies[1]);
+    test("f32", 64, 256, line_bodies[0]);
+    test("f32", 5, 0, line_bodies[0]);
+    test("f32", 0, 5, line_bodies[3]);
+    test("f32", 40, 4500, line_bodies[1]);
+    test("f64", 45, 1300, line_bodies[1]);
+    test("c64", 35, 260, line_bodies[4]);
+    test("c128", 3, 270, line_bodies[0]);
+}
+
+TEST(ComposeMatrices, OnePassReadsAMatrixForItsProductAndThatOfItsTranspose) {
+    const auto kernels = [](int columns, const std::string& body) {
+        return plan(parse(line_program("f32", 64, columns, body, "s")), Registry(), Fusion::thesis)
+            .kernels()
+            .size();
+    };
+    EXPECT_EQ(kernels(8192, line_bodies[0].text), 1U);
+    EXPECT_EQ(kernels(20000, line_bodies[0].text), 1U);
+    EXPECT_EQ(kernels(8192, line_bodies[1].text), 1U);
+    // A row must fit on chip to be read twice.
+    EXPECT_EQ(kernels(8193, line_bodies[1].text), 2U);
+    EXPECT_EQ(kernels(8192, line_bodies[2].text), 1U);
+    EXPECT_EQ(kernels(4096, line_bodies[4].text), 1U);
+    EXPECT_EQ(kernels(8192, line_bodies[4].text), 2U);
+    // Sums of all entries walk otherwise, and what a column's sum is nobody knows before the end.
+    EXPECT_EQ(kernels(100, "s = column_sums(A); C = outer_product(u, s); A = add(A, C);"), 2U);
+    EXPECT_EQ(kernels(100, "p = matrix_vector(A, x); q = add(p, u); s = column_sums(A);"), 3U);
+}
+
+TEST(ComposeMatrices, SumsOfRowsAndColumnsAreThoseOfDoublePrecision) {
+    constexpr int rows = 70, columns = 900;
+    const ProgramMemory memory = after(
+        line_program("f32", rows, columns,
+                     "p = matrix_vector(B, x); s = transposed_matrix_vector(B, p); q = row_sums(B);"
+                     "t = column_sums(B);",
+                     "p, s, q, t"),
+        unchanged);
+    const float* const b = floats(memory.arguments().at("B"));
+    const std::vector<double> dense(b, b + rows * columns);
+    std::vector<double> transposed(rows * columns);
+    for (int i = 0; i < rows * columns; ++i) {
+        transposed[std::size_t(i % columns * rows + i / columns)] = b[i];
+    }
+    const std::vector<float> ones(columns, 1);
+    const float* const p = floats(memory.results()[0]);
+    expect_product(dense, floats(memory.arguments().at("x")), p, rows, columns);
+    expect_product(transposed, p, floats(memory.results()[1]), columns, rows);
+    expect_product(dense, ones.data(), floats(memory.results()[2]), rows, columns);
+    expect_product(transposed, ones.data(), floats(memory.results()[3]), columns, rows);
 }
 
 TEST(ComposeMatrices, MultipliesMatrices) {

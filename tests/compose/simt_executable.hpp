@@ -23,7 +23,7 @@ class SimtExecutable {
         for (const Kernel* kernel : plan_.kernels()) {
             if (!is_generated(*kernel)) continue;
             source.functions.push_back(name("elements", *kernel));
-            if (has_sums(*kernel)) source.functions.push_back(name("finish", *kernel));
+            if (has_finish(*kernel)) source.functions.push_back(name("finish", *kernel));
         }
         const HostCompiled compiled = compile_on_host(source);
         library_ = compiled.loaded;
@@ -37,14 +37,15 @@ class SimtExecutable {
             std::vector<kernels::SumNumber> sums(std::size_t(sums_of(kernel, Target::device)));
             const kernels::KernelArguments values{memory_.symbols(), walk_over(kernel.elements),
                                                   sums.data()};
-            const LaunchShape shape = launch_of(kernel);
-            core::launch(simt, function("elements", kernel),
-                         {{shape.grid_x, shape.grid_y},
-                          {shape.block_x, shape.block_y},
-                          static_cast<std::size_t>(shape.shared_bytes)},
-                         values);
-            if (!has_sums(kernel)) return;
-            core::launch(simt, function("finish", kernel), {1, finish_threads}, values);
+            const auto launch = [&](const char* of, const LaunchShape& shape) {
+                core::launch(simt, function(of, kernel),
+                             {{shape.grid_x, shape.grid_y},
+                              {shape.block_x, shape.block_y},
+                              static_cast<std::size_t>(shape.shared_bytes)},
+                             values);
+            };
+            launch("elements", launch_of(kernel));
+            if (has_finish(kernel)) launch("finish", finish_of(kernel));
         };
         Steps(*plan_.program, memory_, run).walk(plan_.steps);
         memory_.finish(results);

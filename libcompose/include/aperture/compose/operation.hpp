@@ -23,6 +23,8 @@ struct Access {
     enum class Kind {
         point,    ///< the entry in the same place; of scalars, the number
         halo,     ///< neighbours, too
+        row,      ///< of a vector, the entry with the number of the place's row
+        column,   ///< of a vector, the entry with the number of the place's column
         problem,  ///< any entry of the same problem of a batch
         whole,    ///< any entry
     } kind = Kind::point;
@@ -35,9 +37,14 @@ struct Access {
 enum class Level {
     element,  ///< an entry of the results; these have one type's extents, or are scalars
     sum,      ///< all entries of the operands, which are combined to a scalar
+    row,      ///< entries of a row of images, the first operand one, which are added up
+    column,   ///< entries of a column of images, the first operand one, which are added up
     block,    ///< a problem of each operand, all batches of the same number, or scalars
     device,   ///< all arrays, by a function of a library
 };
+
+/// Whether an operation makes a vector of sums of an image's rows or columns.
+inline bool adds_lines(Level level) { return level == Level::row || level == Level::column; }
 
 /// How an operation at the level of sums combines its terms. A NaN among them is the result.
 enum class Combination { add, greatest, least };
@@ -47,7 +54,7 @@ struct Match {
     Level level = Level::element;
     std::vector<Type> results;
     std::vector<Access> accesses{};  ///< of each operand
-    /// For each entry of the results, or of the operands that are summed, or each problem.
+    /// For each entry of the results, or of the operands that are added up, or each problem.
     double flops = 0;
     Combination combination = Combination::add;
     /// A batch whose problems an operation at block level overwrites on its way, or a scalar.
@@ -56,8 +63,8 @@ struct Match {
 
 /// How compiled kernels compute a call, in C++.
 struct Code {
-    /// The value of the single result, or a call that sets several results; of a sum, the term that
-    /// it adds.
+    /// The value of the single result, or a call that sets several results; the term that a sum, of
+    /// all, a row or a column, adds.
     std::string expression;
     /// Functions and types that it needs; those of several calls are written once.
     std::string definitions{};
@@ -118,8 +125,9 @@ class Operation {
     /// Throws InvalidArgument, which says what they should be, for other operands.
     virtual Match match(const CallSite& site) const = 0;
 
-    /// Computes a piece of a row, for operations on elements. Of a sum, combines terms with the 32
-    /// numbers at results[0]: of entry i with number i mod 32. Must not throw.
+    /// Computes a piece of a row, for operations on elements. Of a sum, or that of a row, combines
+    /// terms with the 32 numbers at results[0]: of entry i with number i mod 32. Adds that of
+    /// column i to number i of results[0]. Must not throw.
     virtual void compute(const CallSite& site, const RowPiece& piece,
                          std::span<const RowOperand> operands,
                          std::span<void* const> results) const;
@@ -133,9 +141,9 @@ class Operation {
     virtual void compute_problem(const CallSite& site, std::span<const void* const> operands,
                                  std::span<void* const> results, void* workspace) const;
 
-    /// The same for kernels that are compiled. `operands` name values in one place, or, of halos
-    /// and wholes, pointers to the first entry of all; `results` name variables if there are
-    /// several. The place is `at`, a kernels::Place. At block level they name matrices
+    /// The same for kernels that are compiled. `operands` name values in one place, row or column,
+    /// or, of halos and wholes, pointers to the first entry of all; `results` name variables if
+    /// there are several. The place is `at`, a kernels::Place. At block level they name matrices
     /// (block_bodies.cuh), or numbers of scalars, and the last of `operands` is the workspace if
     /// there is one; the threads that work on the problem are `group`.
     virtual Code code(const CallSite& site, std::span<const std::string> operands,

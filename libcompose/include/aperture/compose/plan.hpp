@@ -28,6 +28,10 @@ struct PlannedCall {
 /// begins another kernel.
 inline constexpr index_t most_bytes_on_chip = 48 << 10;
 
+/// Of arrays that a kernel reads again once it has added up their rows: a row of all of them. A
+/// call that would make them more begins another kernel.
+inline constexpr index_t most_bytes_of_row = 32 << 10;
+
 /// Numbers of a problem that a kernel of batches keeps on chip.
 struct OnChip {
     SymbolId id;  ///< -1 of a call's workspace
