@@ -100,10 +100,18 @@ def program_calls(array: Callable[[Any], Any]) -> tuple[Call, Call]:
     def step(b: Any, x: Any, weight: float) -> Any:
         return x + weight * (b - x)
 
-    plan = step._plan((b, x, 0.5))
-    inputs, results = plan.arrays((b, x, 0.5))
-    plan.core.prepare()
-    return lambda: step(b, x, 0.5), lambda: plan.core.run(0, inputs, results)
+    step(b, x, 0.5)
+    place = place_of(b, "auto", None)
+    (plan,) = step._plans.values()
+    worker = plan.core
+    stream = place.stream(worker)
+    weight, result = np.asarray(0.5, np.float32), place.new((8, 8), np.float32)
+
+    def bare() -> None:
+        inputs = [place.handle(b, worker), place.handle(x, worker), weight]
+        worker.run(stream, inputs, [place.handle(result, worker)])
+
+    return lambda: step(b, x, 0.5), bare
 
 
 def main() -> None:
@@ -123,9 +131,8 @@ def main() -> None:
         ("Stap, 2 x 8 x 64", stap_calls),
         ("FlowEstimator, 32 x 32", flow_calls),
         ("dense.solve, 100 x 4 x 4", solve_calls),
+        ("program of three operations, 8 x 8", program_calls),
     ]
-    if arguments.device == "cpu":
-        several.append(("program of three operations, 8 x 8", program_calls))
     if arguments.device == "gpu":
         several.append(("dense.for_each, 100 x 3", for_each_calls))
     for name, make in several:
