@@ -4,12 +4,9 @@
 
 #include "aperture/compose_operations/flow.hpp"
 #include "aperture/core/error.hpp"
-#include "aperture/flow/words.hpp"
-#include "aperture/signal/median.hpp"
-#include "aperture/signal/resample.hpp"
-#include "compose_operations/call_attributes.hpp"
 #include "compose_operations/flow_bodies.cuh"
 #include "compose_operations/places.hpp"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose_operations {
@@ -166,129 +163,12 @@ class WindowLeastSquares : public PixelOperation {
     }
 };
 
-/// Filters of images by functions of libsignal: a constructor that reads the attributes, the
-/// extents of the result, and the call.
-struct Median {
-    explicit Median(const CallSite& site)
-        : size(CallAttributes(site, {"size"}).integer("size", 5)) {
-        expects(size == 3 || size == 5 || size == 7, "median<size = ", size,
-                ">: expected 3, 5 or 7");
-    }
-    void set_extents(Type&) const {}
-    template <class Executor, class From, class To>
-    void run(Executor& executor, const From& from, const To& to) const {
-        signal::median_filter(executor, from, size, to);
-    }
-    int size;
-};
-
-struct Blur {
-    explicit Blur(const CallSite& site)
-        : sigma(static_cast<float>(CallAttributes(site, {"sigma"}).number("sigma", 1))) {
-        expects(sigma >= 0 && sigma <= 1000, "blur<sigma = ", sigma, ">: expected 0 to 1000");
-    }
-    void set_extents(Type&) const {}
-    template <class Executor, class From, class To>
-    void run(Executor& executor, const From& from, const To& to) const {
-        signal::gaussian_blur(executor, from, sigma, to);
-    }
-    float sigma;
-};
-
-/// The attributes rows and columns.
-struct NewExtents {
-    NewExtents(const CallSite& site, const CallAttributes& attributes)
-        : rows(attributes.integer("rows", 0)), columns(attributes.integer("columns", 0)) {
-        expects(rows > 0 && columns > 0, site.call.operation,
-                " needs attributes rows and columns of 1 or more");
-        expects(site.type(0).size() > 0, site.call.operation, " of an image without pixels");
-    }
-    void set_extents(Type& type) const {
-        type.extent[0] = rows;
-        type.extent[1] = columns;
-    }
-    int rows, columns;
-};
-
-struct Resize : NewExtents {
-    explicit Resize(const CallSite& site)
-        : Resize(site, CallAttributes(site, {"rows", "columns", "interpolation"})) {}
-    Resize(const CallSite& site, const CallAttributes& attributes)
-        : NewExtents(site, attributes),
-          interpolation(attributes.choice("interpolation", flow::interpolation_choices,
-                                          signal::Interpolation::bicubic)) {}
-    template <class Executor, class From, class To>
-    void run(Executor& executor, const From& from, const To& to) const {
-        signal::resize(executor, from, interpolation, to);
-    }
-    signal::Interpolation interpolation;
-};
-
-struct Downsample : NewExtents {
-    explicit Downsample(const CallSite& site)
-        : NewExtents(site, CallAttributes(site, {"rows", "columns"})) {}
-    template <class Executor, class From, class To>
-    void run(Executor& executor, const From& from, const To& to) const {
-        signal::downsample(executor, from, to);
-    }
-};
-
-template <class Filter, class Executor>
-class FilterCall : public DeviceCall<Executor> {
-  public:
-    explicit FilterCall(const CallSite& site)
-        : filter_(site), from_(extents_of(site.type(0))), to_(extents_of(result_of(site))) {}
-
-    void run(Executor& executor, std::span<const void* const> operands,
-             std::span<void* const> results) override {
-        using Space = typename Executor::Space;
-        filter_.run(executor, core::View<const float, 2, Space>(entries(operands[0]), from_),
-                    core::View<float, 2, Space>(static_cast<float*>(results[0]), to_));
-    }
-
-  private:
-    static core::Extents<2> extents_of(const Type& type) {
-        return {type.extent[0], type.extent[1]};
-    }
-    static const Type& result_of(const CallSite& site) {
-        return site.program[site.call.results[0]].type;
-    }
-
-    Filter filter_;
-    core::Extents<2> from_, to_;
-};
-
-template <class Filter>
-class FilterOperation : public Operation {
-  public:
-    Match match(const CallSite& site) const override {
-        expects_images(site, {"the image"});
-        Type result = site.type(0);
-        Filter(site).set_extents(result);
-        return {Level::device, {result}, {{Access::Kind::whole}}, 0};
-    }
-    std::unique_ptr<DeviceCall<core::Cpu>> prepare(core::Cpu&,
-                                                   const CallSite& site) const override {
-        return std::make_unique<FilterCall<Filter, core::Cpu>>(site);
-    }
-#if APERTURE_CUDA
-    std::unique_ptr<DeviceCall<core::Gpu>> prepare(core::Gpu&,
-                                                   const CallSite& site) const override {
-        return std::make_unique<FilterCall<Filter, core::Gpu>>(site);
-    }
-#endif
-};
-
 }  // namespace
 
 void add_flow(Registry& registry) {
     registry.add("warp", std::make_shared<Warp>());
     registry.add("lands_inside", std::make_shared<LandsInside>());
     registry.add("lk_least_squares", std::make_shared<WindowLeastSquares>());
-    registry.add("median", std::make_shared<FilterOperation<Median>>());
-    registry.add("blur", std::make_shared<FilterOperation<Blur>>());
-    registry.add("resize", std::make_shared<FilterOperation<Resize>>());
-    registry.add("downsample", std::make_shared<FilterOperation<Downsample>>());
 }
 
 }  // namespace aperture::compose

@@ -8,9 +8,9 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
 #include "aperture/stap/stages.hpp"
-#include "compose_operations/call_attributes.hpp"
 #include "compose_operations/places.hpp"
 #include "compose_operations/stap_bodies.cuh"
+#include "libcompose/operations/call_attributes.hpp"
 
 namespace aperture::compose_operations {
 

@@ -119,6 +119,9 @@ SymbolId Builder::add_stencil(const std::string& name, Dtype dtype, Border borde
         for (const auto& [offset, weight] : weights) {
             core::expects(is_finite(weight, dtype), "the stencil ", name, " has a weight of ",
                           weight);
+            core::expects(offset.rank == weights.front().first.rank, "the stencil ", name,
+                          " has offsets ", text_of(weights.front().first), " and ", text_of(offset),
+                          ", of arrays of different ranks");
             symbol.stencil.offsets.push_back(offset);
             symbol.stencil.weights.push_back(weight);
         }

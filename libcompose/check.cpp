@@ -56,6 +56,11 @@ class Checker {
             expects_finite(symbol.number, symbol);
         }
         for (const double weight : symbol.stencil.weights) expects_finite(weight, symbol);
+        for (const Offset& offset : symbol.stencil.offsets) {
+            const Offset& first = symbol.stencil.offsets.front();
+            core::expects(offset.rank == first.rank, symbol.name, " has offsets ", text_of(first),
+                          " and ", text_of(offset), ", of arrays of different ranks");
+        }
         const bool has_diagonals =
             type.kind == Kind::diagonals || type.kind == Kind::image_diagonals;
         const auto offsets = static_cast<index_t>(symbol.offsets.size());

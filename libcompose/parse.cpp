@@ -209,17 +209,24 @@ class Parser {
         all.border = static_cast<Border>(border - border_words.begin());
         expect_mark("{");
         list([&] {
-            expect_mark("(");
-            const int row = number<int>("an integer");
-            expect_mark(",");
-            const int column = number<int>("an integer");
-            expect_mark(")");
+            all.offsets.push_back(offset());
             expect_mark(":");
-            all.offsets.push_back({row, column});
             all.weights.push_back(number<double>("a number"));
         });
         expect_mark("}");
         return all;
+    }
+    Offset offset() {
+        expect_mark("(");
+        const int first = number<int>("an integer");
+        if (skip_mark(")")) return {first};
+        expect_mark(",");
+        const int second = number<int>("an integer");
+        if (skip_mark(")")) return {first, second};
+        expect_mark(",");
+        const int third = number<int>("an integer");
+        expect_mark(")");
+        return {first, second, third};
     }
     void type_and_offsets(Symbol& symbol) {
         const Location where = token_.where;

@@ -61,8 +61,8 @@ class Printer {
             std::string entries;
             for (std::size_t i = 0; i < stencil.offsets.size(); ++i) {
                 if (i > 0) entries += ", ";
-                entries += core::text('(', stencil.offsets[i].row, ", ", stencil.offsets[i].column,
-                                      "): ", text_of(stencil.weights[i]));
+                entries += core::text(compose::text_of(stencil.offsets[i]), ": ",
+                                      text_of(stencil.weights[i]));
             }
             return core::text("stencil ", symbol.name, ": ", name_of(type.dtype), " ",
                               border_words[static_cast<std::size_t>(stencil.border)], " {", entries,

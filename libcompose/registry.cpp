@@ -27,13 +27,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-void expects_attributes(const CallSite& site, std::initializer_list<std::string_view> known) {
-    for (const auto& [name, value] : site.call.attributes) {
-        core::expects(std::find(known.begin(), known.end(), name) != known.end(),
-                      site.call.operation, " has no attribute ", name);
-    }
-}
-
 void Operation::compute(const CallSite& site, const RowPiece&, std::span<const RowOperand>,
                         std::span<void* const>) const {
     throw core::InvalidArgument(site.call.operation + " does not work on elements");
@@ -65,6 +58,7 @@ Registry::Registry() {
     add_matrices(*this);
     add_lines(*this);
     add_blocks(*this);
+    add_filters(*this);
 }
 
 void Registry::add(const std::string& name, std::shared_ptr<const Operation> operation) {

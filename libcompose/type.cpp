@@ -120,6 +120,11 @@ Type batch(Dtype dtype, const std::vector<index_t>& extents) {
     return type_of(Kind::batch, dtype, extents);
 }
 
+std::string text_of(const Offset& offset) {
+    return core::text('(', offset.rank == 3 ? core::text(offset.plane, ", ") : "",
+                      offset.rank >= 2 ? core::text(offset.row, ", ") : "", offset.column, ')');
+}
+
 std::string text_of(const Type& type) {
     std::string text = core::text(name_of(type.kind), ' ', name_of(type.dtype));
     for (int i = 0; i < type.rank; ++i) {

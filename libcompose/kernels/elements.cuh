@@ -33,6 +33,7 @@ struct Place {
     index_t plane = 0;              ///< of an array of rank 3
     index_t row = 0, column = 0;    ///< in its plane; of a vector, column alone
     index_t rows = 0, columns = 0;  ///< of a plane
+    index_t planes = 1;             ///< of an array of rank 3
     index_t here = 0;               ///< of all elements
     int lane = 0;                   ///< of sums
 
@@ -47,6 +48,7 @@ struct Place {
             row = walk_row % walk.rows_of_plane;
             rows = walk.rows_of_plane;
             columns = walk.columns;
+            planes = walk.rows / walk.rows_of_plane;
         }
     }
     APERTURE_HD Place moved(index_t right, int to_lane) const {
@@ -70,6 +72,16 @@ struct Place {
             const T value = image[inner_row * columns + inner_column];
             return Border::zero && (r != inner_row || c != inner_column) ? T(0) : value;
         }
+    }
+
+    /// The same `behind` planes further, of an array of rank 3.
+    template <class Border, bool column_inside = interior, class T>
+    APERTURE_HD T neighbour(const T* volume, int behind, int down, int right) const {
+        const index_t p = plane + behind;
+        const index_t inner_plane = clamped(p, planes);
+        const T* const image = volume + inner_plane * rows * columns;
+        const T value = neighbour<Border, column_inside>(image, down, right);
+        return Border::zero && p != inner_plane ? T(0) : value;
     }
 
     /// Whether there is such an entry.

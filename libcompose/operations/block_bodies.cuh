@@ -392,15 +392,29 @@ APERTURE_HD void factor_lu(const Group& group, const A& a, const X& x) {
     }
 }
 
-/// A = L U without exchanges of rows, ones on the diagonal of L.
+/// A = L U without exchanges of rows, ones on the diagonal of L; or row p(i) of A is row i of L U.
 struct Lu {
     template <class Group, class L, class A>
     APERTURE_HD static void of(const Group& group, const L& l, const L& u, const A& a) {
-        using Number = typename L::Number;
         Copied::of(group, u, a);
         group.sync();
         factor_lu<false>(group, u, u);
-        each_entry(group, a.rows, a.rows, [&](int row, int column) {
+        take_apart(group, l, u);
+    }
+    template <class Group, class L, class P, class A>
+    APERTURE_HD static void of(const Group& group, const L& l, const L& u, const P& p, const A& a) {
+        Copied::of(group, u, a);
+        each(group, p.rows, [&](int row) { p(row, 0) = typename P::Number(row); });
+        group.sync();
+        factor_lu<true>(group, u, p);
+        take_apart(group, l, u);
+    }
+
+  private:
+    template <class Group, class L>
+    APERTURE_HD static void take_apart(const Group& group, const L& l, const L& u) {
+        using Number = typename L::Number;
+        each_entry(group, u.rows, u.rows, [&](int row, int column) {
             l(row, column) = column < row ? u(row, column) : Number(row == column ? 1 : 0);
             if (column < row) u(row, column) = Number(0);
         });

@@ -5,6 +5,7 @@
 
 #include "aperture/core/error.hpp"
 #include "libcompose/operations/block_bodies.cuh"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {
@@ -16,31 +17,26 @@ using bodies::Shape;
 using core::Complex;
 using core::expects;
 
-constexpr std::array<std::string_view, 3> form_words{"plain", "transposed", "adjoint"};
-constexpr std::array<std::string_view, 4> shape_words{"general", "positive_definite", "lower",
-                                                      "upper"};
+constexpr core::Choices<Form, 3> forms{
+    {{"plain", Form::plain}, {"transposed", Form::transposed}, {"adjoint", Form::adjoint}}};
+constexpr core::Choices<Shape, 4> shapes{{{"general", Shape::general},
+                                          {"positive_definite", Shape::positive_definite},
+                                          {"lower", Shape::lower},
+                                          {"upper", Shape::upper}}};
 
-/// The number of an attribute's word among those that are allowed; the first by default.
-template <std::size_t count>
-std::size_t word_of(const CallSite& site, const std::string& name,
-                    const std::array<std::string_view, count>& words) {
-    const auto found = site.call.attributes.find(name);
-    if (found == site.call.attributes.end()) return 0;
-    const auto* const word = std::get_if<std::string>(&found->second);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (word != nullptr && *word == words[i]) return i;
-    }
-    std::string all;
-    for (const std::string_view one : words) all += core::text(all.empty() ? "" : ", ", one);
-    throw core::InvalidArgument(
-        core::text(name, " of ", site.call.operation, " must be one of ", all));
-}
+constexpr core::Choices<bool, 2> conditions{{{"false", false}, {"true", true}}};
 
-void expect_attributes(const CallSite& site, std::initializer_list<std::string_view> known) {
-    for (const auto& [name, value] : site.call.attributes) {
-        expects(std::find(known.begin(), known.end(), name) != known.end(), site.call.operation,
-                " has no attribute ", name);
+/// How a product reads its operands.
+struct Forms {
+    explicit Forms(const CallSite& site) {
+        const CallAttributes attributes(site, {"a", "b"});
+        a = attributes.choice("a", forms, Form::plain);
+        b = attributes.choice("b", forms, Form::plain);
     }
+    Form a, b;
+};
+Shape shape_of(const CallSite& site) {
+    return CallAttributes(site, {"matrix"}).choice("matrix", shapes, Shape::general);
 }
 
 /// Expects batches of as many problems, of the same numbers.
@@ -90,12 +86,11 @@ Match match_of(const CallSite& site, std::vector<Type> results, double products,
 }
 
 Match match_multiply(const CallSite& site) {
-    expect_attributes(site, {"a", "b"});
+    const Forms read(site);
     expect_batches(site, 2, 2);
     expect_matrix(site, 0);
     const Type &a = site.type(0), &b = site.type(1);
-    const bool plain_a = word_of(site, "a", form_words) == 0;
-    const bool plain_b = word_of(site, "b", form_words) == 0;
+    const bool plain_a = read.a == Form::plain, plain_b = read.b == Form::plain;
     expects(b.rank == 3 || plain_b, "b of ", site.call.operation, " is a vector; it must be plain");
     const index_t rows = plain_a ? a.rows() : a.columns(), depth = plain_a ? a.columns() : a.rows();
     const index_t columns = plain_b ? b.columns() : b.rows();
@@ -105,7 +100,7 @@ Match match_multiply(const CallSite& site) {
                     double(rows) * double(depth) * double(columns));
 }
 Match match_rank_k(const CallSite& site) {
-    expect_attributes(site, {});
+    const CallAttributes none(site, {});
     expect_batches(site, 1, 1);
     expect_matrix(site, 0);
     const index_t rows = site.type(0).rows();
@@ -113,14 +108,14 @@ Match match_rank_k(const CallSite& site) {
                     double(rows) * double(rows + 1) / 2 * double(site.type(0).columns()));
 }
 Match match_transposed(const CallSite& site) {
-    expect_attributes(site, {});
+    const CallAttributes none(site, {});
     expect_batches(site, 1, 1);
     expect_matrix(site, 0);
     return match_of(site, {result_of(site.type(0), site.type(0).columns(), site.type(0).rows())},
                     0);
 }
 Match match_norm(const CallSite& site) {
-    expect_attributes(site, {});
+    const CallAttributes none(site, {});
     expect_batches(site, 1, 1);
     Type real = site.type(0);
     real.dtype = real_of(real.dtype);
@@ -128,21 +123,27 @@ Match match_norm(const CallSite& site) {
     return match_of(site, {result_of(real, 1, 0)}, squares * double(real.numbers_of_problem()));
 }
 Match match_cholesky(const CallSite& site) {
-    expect_attributes(site, {});
+    const CallAttributes none(site, {});
     expect_batches(site, 1, 1);
     expect_square(site);
     const auto order = double(site.type(0).rows());
     return match_of(site, {site.type(0)}, order * order * order / 6);
 }
 Match match_lu(const CallSite& site) {
-    expect_attributes(site, {});
+    const CallAttributes attributes(site, {"pivots"});
+    const bool pivots = attributes.choice("pivots", conditions, false);
     expect_batches(site, 1, 1);
     expect_square(site);
     const auto order = double(site.type(0).rows());
-    return match_of(site, {site.type(0), site.type(0)}, order * order * order / 3);
+    std::vector<Type> results{site.type(0), site.type(0)};
+    if (pivots) {
+        results.push_back(result_of(site.type(0), site.type(0).rows(), 0));
+        results.back().dtype = real_of(site.type(0).dtype);
+    }
+    return match_of(site, std::move(results), order * order * order / 3);
 }
 Match match_qr(const CallSite& site) {
-    expect_attributes(site, {});
+    const CallAttributes none(site, {});
     expect_batches(site, 1, 2);
     expect_matrix(site, 0);
     const Type& a = site.type(0);
@@ -163,21 +164,18 @@ Match match_qr(const CallSite& site) {
 }
 
 /// Products of factors, for matrices of a shape.
-double products_of_factors(std::size_t shape, double order) {
+double products_of_factors(Shape shape, double order) {
     const double cubed = order * order * order;
-    return shape == std::size_t(Shape::general)             ? cubed / 3
-           : shape == std::size_t(Shape::positive_definite) ? cubed / 6
-                                                            : 0;
+    return shape == Shape::general ? cubed / 3 : shape == Shape::positive_definite ? cubed / 6 : 0;
 }
 Match match_solve(const CallSite& site) {
-    expect_attributes(site, {"matrix"});
+    const Shape shape = shape_of(site);
     expect_batches(site, 2, 2);
     expect_square(site);
     const Type &a = site.type(0), &b = site.type(1);
     expects(a.rows() == b.rows(), "solve of ", text_of(a), " and ", text_of(b),
             ": they have other numbers of rows");
-    const std::size_t shape = word_of(site, "matrix", shape_words);
-    const bool factors = shape < std::size_t(Shape::lower);
+    const bool factors = shape == Shape::general || shape == Shape::positive_definite;
     const auto order = double(a.rows());
     return match_of(site, {b},
                     products_of_factors(shape, order) +
@@ -185,11 +183,10 @@ Match match_solve(const CallSite& site) {
                     factors ? a : Type{});
 }
 Match match_inverse(const CallSite& site) {
-    expect_attributes(site, {"matrix"});
+    const Shape shape = shape_of(site);
     expect_batches(site, 1, 1);
     expect_square(site);
-    const std::size_t shape = word_of(site, "matrix", shape_words);
-    const bool factors = shape < std::size_t(Shape::lower);
+    const bool factors = shape == Shape::general || shape == Shape::positive_definite;
     const auto order = double(site.type(0).rows());
     return match_of(site, {site.type(0)},
                     products_of_factors(shape, order) + order * order * order * (factors ? 1 : 0.5),
@@ -266,7 +263,12 @@ struct NormOf {
 template <class T>
 struct LuOf {
     static void call(const HostCall& on) {
-        bodies::Lu::of(bodies::Alone(), on.result<T>(0), on.result<T>(1), on.operand<T>(0));
+        const auto a = on.operand<T>(0), l = on.result<T>(0), u = on.result<T>(1);
+        if (on.results.size() == 2) {
+            bodies::Lu::of(bodies::Alone(), l, u, a);
+        } else {
+            bodies::Lu::of(bodies::Alone(), l, u, on.result<core::RealOf<T>>(2), a);
+        }
     }
 };
 template <Shape shape>
@@ -338,14 +340,15 @@ class BlockOperation : public Operation {
 
 std::size_t the_only(const CallSite&) { return 0; }
 std::size_t by_forms(const CallSite& site) {
-    return word_of(site, "a", form_words) * form_words.size() + word_of(site, "b", form_words);
+    const Forms read(site);
+    return std::size_t(read.a) * forms.size() + std::size_t(read.b);
 }
-std::size_t by_shape(const CallSite& site) { return word_of(site, "matrix", shape_words); }
+std::size_t by_shape(const CallSite& site) { return std::size_t(shape_of(site)); }
 
 template <Form a, Form b>
 void add_product(Bodies& all) {
     const auto name = [](Form form) {
-        return core::text("bodies::Form::", form_words[std::size_t(form)]);
+        return core::text("bodies::Form::", core::choice_name(forms, form));
     };
     all.push_back(body_of<Binary<bodies::MatrixMultiply<a, b>>::template Of>(
         core::text("MatrixMultiply<", name(a), ", ", name(b), ">")));
@@ -356,15 +359,15 @@ void add_products(Bodies& all) {
     add_product<a, Form::transposed>(all);
     add_product<a, Form::adjoint>(all);
 }
-template <Shape... shapes>
+template <Shape... shape>
 Bodies solves() {
-    return {body_of<SolveOf<shapes>::template Of>(
-        core::text("Solve<bodies::Shape::", shape_words[std::size_t(shapes)], ">"))...};
+    return {body_of<SolveOf<shape>::template Of>(
+        core::text("Solve<bodies::Shape::", core::choice_name(shapes, shape), ">"))...};
 }
-template <Shape... shapes>
+template <Shape... shape>
 Bodies inverses() {
-    return {body_of<InverseOf<shapes>::template Of>(
-        core::text("Inverse<bodies::Shape::", shape_words[std::size_t(shapes)], ">"))...};
+    return {body_of<InverseOf<shape>::template Of>(
+        core::text("Inverse<bodies::Shape::", core::choice_name(shapes, shape), ">"))...};
 }
 
 }  // namespace
@@ -378,7 +381,7 @@ void expect_problems(const Type& type) {
 
 std::unique_ptr<Operation> dot_of_batches() {
     const MatchRule rule = [](const CallSite& site) {
-        expect_attributes(site, {});
+        const CallAttributes none(site, {});
         expect_batches(site, 2, 2);
         const Type& x = site.type(0);
         expects(x.rank == 2 && x == site.type(1), "dot of ", text_of(x), " and ",

@@ -107,23 +107,24 @@ struct Zero {
     static constexpr bool zero = true;
 };
 
-/// A neighbour and its weight.
-template <int down_rows, int right_columns, class T>
+/// A weight, and the offset of its neighbour: rows and columns, or planes, rows and columns.
+template <class T, int... offset>
 struct Tap {
-    static constexpr int down = down_rows, right = right_columns;
     T weight;
+    template <class Border, class Place>
+    APERTURE_HD T neighbour(const Place& at, const T* array) const {
+        return at.template neighbour<Border>(array, offset...);
+    }
 };
-template <int down, int right, class T>
-APERTURE_HD Tap<down, right, T> tap(T weight) {
+template <int... offset, class T>
+APERTURE_HD Tap<T, offset...> tap(T weight) {
     return {weight};
 }
 /// Weights times neighbours, added in their order.
 template <class Border, class Place, class T, class First, class... Others>
-APERTURE_HD T stencil(const Place& at, const T* image, First first, Others... others) {
-    T sum = first.weight * at.template neighbour<Border>(image, First::down, First::right);
-    ((sum = fma(others.weight, at.template neighbour<Border>(image, Others::down, Others::right),
-                sum)),
-     ...);
+APERTURE_HD T stencil(const Place& at, const T* array, First first, Others... others) {
+    T sum = first.weight * first.template neighbour<Border>(at, array);
+    ((sum = fma(others.weight, others.template neighbour<Border>(at, array), sum)), ...);
     return sum;
 }
 

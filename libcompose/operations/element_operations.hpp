@@ -2,21 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <initializer_list>
-
 #include "aperture/compose/operation.hpp"
 
 namespace aperture::compose {
-
-/// Throws InvalidArgument if a call has attributes that are not `known`.
-void expects_attributes(const CallSite& site, std::initializer_list<std::string_view> known = {});
 
 /// A type in C++.
 std::string_view cpp_type(Dtype dtype);
 /// The type of bodies.cuh.
 std::string_view name_of(Combination combination);
-/// Throws InvalidArgument unless operand i is an array of rank 2, of f32 or f64.
-void expects_image(const CallSite& site, std::size_t i);
+/// Throws InvalidArgument unless operand i is an array of this rank, of f32 or f64.
+void expects_reals(const CallSite& site, std::size_t i, int rank = 2);
 
 /// A number in C++, without rounding.
 std::string literal(Dtype dtype, double number);
@@ -35,6 +30,8 @@ void add_lines(Registry& registry);
 std::unique_ptr<Operation> dense_matrix_vector();
 /// Linear algebra of the small matrices and vectors of batches.
 void add_blocks(Registry& registry);
+/// Filters of images and transforms, by functions of libsignal.
+void add_filters(Registry& registry);
 /// dot(x, y) of each problem's vectors.
 std::unique_ptr<Operation> dot_of_batches();
 /// Throws InvalidArgument if problems of a batch have no numbers, or too many.

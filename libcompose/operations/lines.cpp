@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/core/error.hpp"
 #include "libcompose/operations/bodies.cuh"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {
@@ -79,7 +80,7 @@ void expects_numbers(const CallSite& site, std::size_t i, int rank) {
             " and ", text_of(type));
 }
 void expects_operands(const CallSite& site, std::size_t count) {
-    expects_attributes(site);
+    const CallAttributes none(site, {});
     expects(site.operands() == count, site.call.operation, " has ", count,
             count == 1 ? " operand" : " operands");
 }
@@ -124,7 +125,7 @@ class DenseProduct : public TypedOperation {
     DenseProduct()
         : TypedOperation("Multiply", loops<Products<level == Level::row>::template Loop>()) {}
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == 2, site.call.operation,
                 " has a matrix and a vector as operands");
         expects_numbers(site, 0, 2);

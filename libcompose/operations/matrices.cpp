@@ -7,6 +7,7 @@
 #include "aperture/core/error.hpp"
 #include "libcompose/emit.hpp"
 #include "libcompose/kernels/elements.cuh"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 #include "libcompose/operations/matrix_bodies.cuh"
 
@@ -60,9 +61,9 @@ constexpr Access whole{Access::Kind::whole};
 class TransposedImage : public EntryOperation<TransposedImage> {
   public:
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == 1, site.call.operation, " has one operand");
-        expects_image(site, 0);
+        expects_reals(site, 0);
         const Type& of = site.type(0);
         return {Level::element, {array(of.dtype, {of.extent[1], of.extent[0]})}, {whole}, 0};
     }
@@ -81,12 +82,12 @@ class TransposedImage : public EntryOperation<TransposedImage> {
 class MatrixMatrix : public EntryOperation<MatrixMatrix> {
   public:
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         const std::string& name = site.call.operation;
         expects(site.operands() == 2, name, " has two matrices as operands");
         const Type &a = site.type(0), &b = site.type(1);
-        expects_image(site, 0);
-        expects_image(site, 1);
+        expects_reals(site, 0);
+        expects_reals(site, 1);
         expects(a.dtype == b.dtype && a.extent[1] == b.extent[0], name, " of ", text_of(a), " and ",
                 text_of(b));
         return {Level::element,
@@ -112,7 +113,7 @@ class MatrixVector : public EntryOperation<MatrixVector> {
   public:
     Match match(const CallSite& site) const override {
         if (!has_diagonals(site)) return dense_->match(site);
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == 2, site.call.operation,
                 " has a matrix and a vector as operands");
         const Type &a = site.type(0), &x = site.type(1);
@@ -191,7 +192,7 @@ class MatrixVector : public EntryOperation<MatrixVector> {
 class CompressedRowsVector : public EntryOperation<CompressedRowsVector> {
   public:
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         const std::string& name = site.call.operation;
         expects(site.operands() == 4, name,
                 " has numbers, starts of rows, columns and a vector as operands");

@@ -4,18 +4,19 @@
 #include <cmath>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {
 
 using core::expects;
 
-void expects_image(const CallSite& site, std::size_t i) {
+void expects_reals(const CallSite& site, std::size_t i, int rank) {
     const Type& type = site.type(i);
-    expects(type.kind == Kind::array && type.rank == 2 &&
+    expects(type.kind == Kind::array && type.rank == rank &&
                 (type.dtype == Dtype::f32 || type.dtype == Dtype::f64),
-            site.call.operation, " of ", text_of(type),
-            "; expected an array of rank 2, f32 or f64");
+            site.call.operation, " of ", text_of(type), "; expected an array of rank ", rank,
+            ", f32 or f64");
 }
 
 namespace {
@@ -25,23 +26,26 @@ namespace {
 class StencilProduct : public Operation {
   public:
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == 2 && site.type(0).kind == Kind::stencil,
                 "stencil_product has a stencil and an array as operands");
-        expects_image(site, 1);
-        expects(site.type(0).dtype == site.type(1).dtype, "stencil_product of ",
-                text_of(site.type(0)), " and ", text_of(site.type(1)),
-                ": their numbers have different types");
         const Stencil& stencil = site.operand(0).stencil;
         expects(!stencil.offsets.empty() && stencil.offsets.size() == stencil.weights.size(),
                 site.operand(0).name, " has ", stencil.offsets.size(), " offsets and ",
                 stencil.weights.size(), " weights");
+        expects_reals(site, 1, stencil.offsets.front().rank);
+        expects(site.type(0).dtype == site.type(1).dtype, "stencil_product of ",
+                text_of(site.type(0)), " and ", text_of(site.type(1)),
+                ": their numbers have different types");
         Access halo{Access::Kind::halo};
         for (const Offset& offset : stencil.offsets) {
-            constexpr int most = 1 << 30;
-            expects(
-                std::abs(index_t{offset.row}) <= most && std::abs(index_t{offset.column}) <= most,
-                site.operand(0).name, " has an offset of ", offset.row, ", ", offset.column);
+            for (const index_t steps : {offset.plane, offset.row, offset.column}) {
+                constexpr int most = 1 << 30;
+                expects(std::abs(steps) <= most, site.operand(0).name, " has an offset of ",
+                        text_of(offset));
+            }
+            halo.before = std::max(halo.before, -offset.plane);
+            halo.after = std::max(halo.after, offset.plane);
             halo.above = std::max(halo.above, -offset.row);
             halo.below = std::max(halo.below, offset.row);
             halo.left = std::max(halo.left, -offset.column);
@@ -66,25 +70,34 @@ class StencilProduct : public Operation {
             "bodies::stencil<bodies::", stencil.border == Border::zero ? "Zero" : "Replicate",
             ">(at, ", operands[1]);
         for (std::size_t k = 0; k < stencil.offsets.size(); ++k) {
-            call += core::text(", bodies::tap<", stencil.offsets[k].row, ", ",
-                               stencil.offsets[k].column, ">(",
-                               literal(site.type(0).dtype, stencil.weights[k]), ")");
+            const Offset& offset = stencil.offsets[k];
+            call +=
+                core::text(", bodies::tap<", offset.rank == 3 ? core::text(offset.plane, ", ") : "",
+                           offset.row, ", ", offset.column, ">(",
+                           literal(site.type(0).dtype, stencil.weights[k]), ")");
         }
         return {call + ")"};
     }
 
   private:
     template <class T>
-    static void add_products(const Stencil& stencil, const RowPiece& piece, const RowOperand& image,
+    static void add_products(const Stencil& stencil, const RowPiece& piece, const RowOperand& array,
                              void* result) {
-        const index_t rows = image.type.extent[0], columns = image.type.extent[1];
+        const auto rank = static_cast<std::size_t>(array.type.rank);
+        const index_t columns = array.type.extent[rank - 1];
+        const index_t rows = rank == 1 ? 1 : array.type.extent[rank - 2];
+        const index_t planes = rank == 3 ? array.type.extent[0] : 1;
         auto* const to = static_cast<T*>(result);
         for (std::size_t k = 0; k < stencil.offsets.size(); ++k) {
             const T weight = static_cast<T>(stencil.weights[k]);
+            const index_t plane = piece.plane + stencil.offsets[k].plane;
             const index_t row = piece.row + stencil.offsets[k].row;
-            const index_t inside = std::clamp<index_t>(row, 0, rows - 1);
-            const bool beyond = stencil.border == Border::zero && row != inside;
-            const T* const from = static_cast<const T*>(image.all) + inside * columns;
+            const index_t inner_plane = std::clamp<index_t>(plane, 0, planes - 1);
+            const index_t inner_row = std::clamp<index_t>(row, 0, rows - 1);
+            const bool beyond =
+                stencil.border == Border::zero && (plane != inner_plane || row != inner_row);
+            const T* const from =
+                static_cast<const T*>(array.all) + (inner_plane * rows + inner_row) * columns;
             const index_t first = piece.column + stencil.offsets[k].column;
             const auto add = [&](int i, T value) {
                 to[i] = k == 0 ? weight * value : std::fma(weight, value, to[i]);
@@ -119,9 +132,9 @@ class Checkered : public Operation {
     explicit Checkered(int remainder) : remainder_(remainder) {}
 
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == 1, site.call.operation, " has one operand");
-        expects_image(site, 0);
+        expects_reals(site, 0);
         return {Level::element, {site.type(0)}, {{}}, 0};
     }
     void compute(const CallSite& site, const RowPiece& piece, std::span<const RowOperand> operands,

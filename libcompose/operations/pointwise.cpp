@@ -9,6 +9,7 @@
 
 #include "aperture/core/error.hpp"
 #include "libcompose/operations/bodies.cuh"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 #include "libcompose/operations/function_bodies.cuh"
 
@@ -110,7 +111,7 @@ class Pointwise : public Operation {
           flops_(flops) {}
 
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         return match_operands(site);
     }
     /// The same, whatever the attributes.

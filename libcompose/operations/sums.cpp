@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/core/error.hpp"
 #include "libcompose/operations/bodies.cuh"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {
@@ -67,7 +68,7 @@ class Sum : public Operation {
         : term_(std::move(term)), operands_(operands), combination_(combination), loops_(loops) {}
 
     Match match(const CallSite& site) const override {
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == operands_, site.call.operation, " has ", operands_,
                 operands_ == 1 ? " operand" : " operands");
         for (std::size_t i = 0; i < operands_; ++i) {

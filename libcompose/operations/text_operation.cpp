@@ -9,6 +9,7 @@
 #include "aperture/core/error.hpp"
 #include "libcompose/emit.hpp"
 #include "libcompose/host_compiler.hpp"
+#include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 #include "libcompose/operations/text_operation.hpp"
 
@@ -71,7 +72,7 @@ class TextOperation : public Operation {
 
     Match match(const CallSite& site) const override {
         const std::string& name = site.call.operation;
-        expects_attributes(site);
+        const CallAttributes none(site, {});
         expects(site.operands() == text_.operands.size(), name, " has ", text_.operands.size(),
                 text_.operands.size() == 1 ? " operand, not " : " operands, not ", site.operands());
         const Type* shape = nullptr;

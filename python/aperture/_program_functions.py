@@ -29,7 +29,7 @@ class Stencil:
     __array_ufunc__ = None
 
     def __init__(
-        self, offsets: tuple[tuple[int, int], ...], weights: tuple[float, ...], border: str
+        self, offsets: tuple[tuple[int, ...], ...], weights: tuple[float, ...], border: str
     ) -> None:
         self.offsets, self.weights, self.border = offsets, weights, border
         self._hash = hash((offsets, weights, border))
@@ -48,38 +48,46 @@ class Stencil:
         entries = dict(zip(self.offsets, self.weights, strict=True))
         return f"aperture.stencil({entries}, border={self.border!r})"
 
-    def __mul__(self, image: Any) -> Any:
-        if not isinstance(image, np.ndarray):
+    def __mul__(self, x: Any) -> Any:
+        if not isinstance(x, np.ndarray):
             return NotImplemented
-        if image.ndim != 2 or image.dtype not in (np.float32, np.float64):
+        dimensions = len(self.offsets[0])
+        if x.ndim != dimensions or x.dtype not in (np.float32, np.float64):
             raise ValueError(
-                f"a stencil times {image.dtype} {image.shape}: expected float32 or float64 "
-                "[row, column]"
+                f"a stencil times {x.dtype} {x.shape}: expected float32 or float64 "
+                f"{_EXTENTS[dimensions]}"
             )
-        reach = max(max(abs(dy), abs(dx)) for dy, dx in self.offsets)
+        reach = [max(map(abs, steps)) for steps in zip(*self.offsets, strict=True)]
         border: Any = "edge" if self.border == "replicate" else "constant"
-        padded = np.pad(image, reach, mode=border)
-        rows, columns = image.shape
+        padded = np.pad(x, [(around, around) for around in reach], mode=border)
         product: Any = None
-        for (dy, dx), number in zip(self.offsets, self.weights, strict=True):
-            weight = image.dtype.type(number)
-            neighbours = padded[reach + dy :, reach + dx :][:rows, :columns]
+        for offset, number in zip(self.offsets, self.weights, strict=True):
+            weight = x.dtype.type(number)
+            firsts = [around + steps for around, steps in zip(reach, offset, strict=True)]
+            places = zip(firsts, x.shape, strict=True)
+            neighbours = padded[tuple(slice(first, first + extent) for first, extent in places)]
             product = weight * neighbours if product is None else fma(weight, neighbours, product)
         return product
 
 
+_EXTENTS = {1: "[column]", 2: "[row, column]", 3: "[plane, row, column]"}
+
+
 def stencil(
-    weights: Mapping[tuple[int, int], float] | Any, *, border: str = "replicate"
+    weights: Mapping[int, float] | Mapping[tuple[int, ...], float] | Any,
+    *,
+    border: str = "replicate",
 ) -> Stencil:
-    """Weights of neighbours, for programs: ``S * x`` is their sum around every pixel of x.
+    """Weights of neighbours, for programs: ``S * x`` is their sum around every place of x.
 
     Parameters
     ----------
-    weights : mapping or [row, column]
-        By (row, column) from the pixel, or a matrix with odd extents around the pixel, whose zeros
-        are left out. Products are added in this order.
+    weights : mapping or array
+        By (row, column) from the place, or by the column alone for vectors and (plane, row, column)
+        for arrays of rank 3; or an array of that rank with odd extents around the place, whose
+        zeros are left out. Products are added in this order.
     border : {"replicate", "zero"}
-        What lies beyond an image: the nearest of its pixels, or zeros.
+        What lies beyond an array: the nearest of its numbers, or zeros.
 
     Returns
     -------
@@ -89,7 +97,8 @@ def stencil(
     Raises
     ------
     ValueError, TypeError
-        For weights that are not finite, or none, even extents, another word.
+        For weights that are not finite, or none, offsets of several ranks, even extents, another
+        word.
 
     Examples
     --------
@@ -100,32 +109,39 @@ def stencil(
     [[1.0, 3.0, 4.0]]
     >>> aperture.stencil([[0, 1, 0], [1, -4, 1], [0, 1, 0]]).offsets
     ((-1, 0), (0, -1), (0, 0), (0, 1), (1, 0))
+    >>> (aperture.stencil({-1: 0.5, 1: 0.5}) * np.array([0.0, 2.0, 6.0])).tolist()
+    [1.0, 3.0, 4.0]
     """
     if border not in BORDERS:
         raise ValueError(f"border {border!r}: expected replicate or zero")
     if isinstance(weights, Mapping):
-        offsets = tuple((_offset(dy), _offset(dx)) for dy, dx in weights)
+        offsets = tuple(_offset(key if isinstance(key, tuple) else (key,)) for key in weights)
         numbers = tuple(float(number) for number in weights.values())
     else:
-        matrix = np.asarray(weights, np.float64)
-        if matrix.ndim != 2 or any(extent % 2 == 0 for extent in matrix.shape):
-            raise ValueError(f"weights: shape {matrix.shape}, expected odd extents [row, column]")
-        above, left = (extent // 2 for extent in matrix.shape)
-        places = np.argwhere(matrix != 0).tolist()
-        offsets = tuple((dy - above, dx - left) for dy, dx in places)
-        numbers = tuple(float(matrix[dy, dx]) for dy, dx in places)
+        array = np.asarray(weights, np.float64)
+        if array.ndim not in _EXTENTS or any(extent % 2 == 0 for extent in array.shape):
+            expected = ", ".join(_EXTENTS.values())
+            raise ValueError(f"weights: shape {array.shape}, expected odd extents {expected}")
+        places = np.argwhere(array != 0)
+        middle = [extent // 2 for extent in array.shape]
+        offsets = tuple(map(tuple, (places - middle).tolist()))
+        numbers = tuple(array[tuple(places.T)].tolist())
     if not numbers:
         raise ValueError("weights: none that is not zero")
+    if len(set(map(len, offsets))) > 1:
+        raise ValueError("weights: offsets of several ranks")
     if not np.isfinite(numbers).all():
         raise ValueError("weights: not finite")
     return Stencil(offsets, numbers, border)
 
 
-def _offset(number: Any) -> int:
+def _offset(numbers: tuple[Any, ...]) -> tuple[int, ...]:
     most = 1000
-    offset = int(number)
-    if offset != number or abs(offset) > most:
-        raise ValueError(f"weights: an offset of {number!r}, expected integers up to {most}")
+    offset = tuple(map(int, numbers))
+    if len(offset) not in _EXTENTS:
+        raise ValueError(f"weights: an offset of {numbers!r}, expected 1 to 3 integers")
+    if offset != numbers or max(map(abs, offset)) > most:
+        raise ValueError(f"weights: an offset of {numbers!r}, expected integers up to {most}")
     return offset
 
 

@@ -104,7 +104,8 @@ def _text_of_one(call: str, operands: Sequence[Type], results: Sequence[Type]) -
     given = [f"x{i}" for i in range(len(operands))]
     found = ", ".join(f"y{i}" for i in range(len(results)))
     lines = [
-        f"stencil {name}: {of.dtype} replicate {{(0, 0): 1}};" if of.kind == "stencil"
+        f"stencil {name}: {of.dtype} replicate {{({', '.join(map(str, of.shape))}): 1}};"
+        if of.kind == "stencil"
         else f"input {name}: {of};"
         for name, of in zip(given, operands, strict=True)
     ]  # fmt: skip

@@ -165,12 +165,13 @@ class ProgramText:
             for weight in of.weights:
                 self._expect_range(weight, dtype, node)
             entries = ", ".join(
-                f"({dy}, {dx}): {weight!r}"
-                for (dy, dx), weight in zip(of.offsets, of.weights, strict=True)
+                f"({', '.join(map(str, offset))}): {weight!r}"
+                for offset, weight in zip(of.offsets, of.weights, strict=True)
             )
             rest = f": {dtype} {of.border} {{{entries}}}"
             free = self.declare(node, known.name or "weights", "stencil", rest)
-            self._known[key] = Symbol(free, Type("stencil", dtype))
+            origin = (0,) * len(of.offsets[0])
+            self._known[key] = Symbol(free, Type("stencil", dtype, origin))
         return self._known[key]
 
     def expect_number(self, value: Known, node: Any) -> None:

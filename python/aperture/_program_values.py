@@ -39,6 +39,7 @@ class Type(NamedTuple):
     """"scalar", "array", "batch" or "stencil"."""
     dtype: str
     shape: Shape = ()
+    """Of a stencil, an offset."""
 
     def __str__(self) -> str:
         extents = f"[{', '.join(map(str, self.shape))}]" if self.shape else ""

@@ -334,6 +334,28 @@ def test_stencils_with_both_borders_and_filters_of_colours() -> None:
                 by_all_modes(compute, images(*shape, dtype=dtype), MEAN, compiled=shape == (9, 1))
 
 
+@pytest.mark.parametrize(
+    ("shape", "offsets"),
+    [
+        ((300,), [-1, 0, 7, -299]),
+        ((2,), [(-3,), (5,), (0,), (1,)]),
+        ((4, 5, 40), [(-1, 0, 0), (0, 2, -1), (3, -6, 0), (0, 0, 37)]),
+        ((1, 1, 1), [(0, 0, 1), (0, -1, 0), (2, 0, 0), (0, 0, 0)]),
+    ],
+)
+def test_stencils_of_vectors_and_volumes(shape: tuple[int, ...], offsets: list[Any]) -> None:
+    for border in ("replicate", "zero"):
+        weights = dict(zip(offsets, [0.3, -1.7, 0.1, 1.0], strict=True))
+        near = aperture.stencil(weights, border=border)
+
+        def compute(x: Any, S: Any = near) -> Any:
+            y = S * x
+            return y, S * (x - y)
+
+        for dtype in (np.float32, np.float64):
+            by_all_modes(compute, images(*shape, dtype=dtype), compiled=border == "zero")
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (12, 1), (40, 55)])
 def test_images_are_warped_and_matched(shape: tuple[int, int]) -> None:
     def compute(image: Any, u: Any, v: Any) -> Any:
@@ -666,6 +688,10 @@ def test_stencils_are_values() -> None:
     assert aperture.stencil(matrix) == MEAN and hash(aperture.stencil(matrix)) == hash(MEAN)
     assert aperture.stencil(matrix, border="zero") != MEAN
     assert aperture.stencil([[0.25], [0], [0.25]]).offsets == ((-1, 0), (1, 0))
+    assert aperture.stencil([0.5, 0.0, 2.0]) == aperture.stencil({-1: 0.5, (1,): 2.0})
+    cube = np.zeros((3, 1, 5))
+    cube[2, 0, 1] = 3.0
+    assert aperture.stencil(cube) == aperture.stencil({(1, 0, -1): 3.0})
     assert "border='replicate'" in repr(MEAN)
     assert eval(repr(MEAN)) == MEAN and pickle.loads(pickle.dumps(MEAN)) == MEAN
     with pytest.raises(TypeError):
@@ -683,9 +709,15 @@ def test_stencils_are_values() -> None:
         ({}, "zero", "weights: none"),
         ([[0.0]], "zero", "weights: none"),
         ([[1.0, 2.0]], "zero", r"shape \(1, 2\), expected odd extents"),
-        ([1.0], "zero", "expected odd extents"),
-        ({(0, 0.5): 1.0}, "zero", "an offset of 0.5"),
-        ({(0, 10**6): 1.0}, "zero", "an offset of 1000000"),
+        ([1.0, 2.0], "zero", r"shape \(2,\), expected odd extents"),
+        (1.0, "zero", r"shape \(\), expected odd extents"),
+        ([[[[1.0]]]], "zero", r"shape \(1, 1, 1, 1\), expected odd extents"),
+        ({(0, 0.5): 1.0}, "zero", r"an offset of \(0, 0.5\)"),
+        ({(0, 10**6): 1.0}, "zero", r"an offset of \(0, 1000000\)"),
+        ({0.5: 1.0}, "zero", r"an offset of \(0.5,\)"),
+        ({(): 1.0}, "zero", r"an offset of \(\), expected 1 to 3 integers"),
+        ({(0, 0, 0, 1): 1.0}, "zero", "expected 1 to 3 integers"),
+        ({(0, 1): 1.0, (0, 0, 1): 1.0}, "zero", "offsets of several ranks"),
         ({(0, 0): math.nan}, "zero", "not finite"),
     ],
 )

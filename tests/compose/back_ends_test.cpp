@@ -3,52 +3,18 @@
 // One program on all back ends of this machine.
 #include <gmock/gmock.h>
 
-#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "tests/compose/program_memory.hpp"
 #include "tests/compose/random_program.hpp"
+#include "tests/compose/run_on_gpu.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::compose {
 namespace {
-
-#if APERTURE_CUDA
-/// Runs on copies on the device, but for scalars that are inputs.
-void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, const ProgramMemory& memory) {
-    using Bytes = core::Array<std::byte, 1, core::Device>;
-    std::deque<Bytes> arrays;
-    std::vector<std::pair<const Bytes*, std::byte*>> back;
-    const auto on_device = [&](const Argument& host) {
-        const index_t bytes = host.type.bytes();
-        const Bytes& array = arrays.emplace_back(core::Extents<1>{bytes});
-        auto* const data = static_cast<std::byte*>(host.data);
-        if (bytes > 0) {
-            core::copy(gpu, core::View<const std::byte, 1, core::Host>(data, {bytes}),
-                       arrays.back().view());
-        }
-        back.emplace_back(&array, data);
-        return Argument{arrays.back().data(), host.type};
-    };
-    Arguments there;
-    for (const auto& [name, host] : memory.arguments()) {
-        const Program& program = *executable.plan().program;
-        const bool input = program[program.find(name)].source == Source::input;
-        there[name] = input && host.type.is_scalar() ? host : on_device(host);
-    }
-    std::vector<Argument> values;
-    for (const Argument& host : memory.results()) values.push_back(on_device(host));
-    executable.run(gpu, there, values);
-    for (const auto& [array, to] : back) {
-        if (array->size() == 0) continue;
-        core::copy(gpu, array->view(), core::View<std::byte, 1, core::Host>(to, {array->size()}));
-    }
-    gpu.synchronize();
-}
-#endif
 
 /// The compiler takes four times as long for sanitized kernels.
 #if defined(APERTURE_SANITIZE)
@@ -122,13 +88,15 @@ const std::map<std::string, std::string>& programs() {
             local Z: batch f32[70, 6, 3]; local y: batch f32[70, 6]; local s: batch f32[70, 1];
             local R: batch c64[69, 3, 3]; local I: batch c64[69, 3, 3]; local q: batch c64[69, 3];
             local r: batch c64[69, 3]; local Lo: batch f64[70, 2, 2]; local Up: batch f64[70, 2, 2];
+            local V: batch c64[69, 3, 3]; local W: batch c64[69, 3, 3]; local p: batch f32[69, 3];
             local N: batch f64[70, 2, 2]; local E: batch f64[9, 24, 24]; local e: batch f64[9, 24];
             S = rank_k(A); L = cholesky(S); Z = solve<matrix = positive_definite>(S, B);
             for i in n { y = matrix_multiply(L, x); s = norm(y); x = divide(y, s); }
             R, q = qr(C, c); r = solve<matrix = upper>(R, q); I = inverse(C);
+            V, W, p = lu<pivots = true>(C);
             two = add(k, k); N = multiply(two, M); Lo, Up = lu(N); N = matrix_multiply(Lo, Up);
             E = matrix_multiply<a = transposed, b = adjoint>(D, D); e = solve(D, d);
-            return x, Z, R, r, I, N, E, e, two;
+            return x, Z, R, r, I, V, W, p, N, E, e, two;
         })"},
         {"Reductions", R"(program p {
             input x: array f32[9, 600]; input y: array f64[9, 600]; input a: array c64[9, 600];
@@ -150,6 +118,23 @@ const std::map<std::string, std::string>& programs() {
             t = transposed_image(w); u = matrix_vector(A, v); r = row_sums(A); r = add(r, u);
             B = matrix_matrix(w, A);
             return y, w, t, u, r, B;
+        })"},
+        {"Stencils", R"(program p {
+            input v: array f32[9001]; input I: array f64[33, 300]; input x: array f32[4, 9, 300];
+            stencil V: f32 replicate {(-1): 0.5, (0): -1, (4097): 0.25};
+            stencil R: f64 zero {(-1, 0): 0.5, (0, 260): -1, (1, -1): 0.25};
+            stencil X: f32 zero {(-1, 0, 0): 0.5, (0, 1, -1): 0.25, (2, 0, 260): 2, (0, 0, 0): 1};
+            stencil E: f32 replicate {(1, 0, 0): 0.5, (-1, 2, -3): 0.25, (0, 0, 7): 2};
+            constant n = 3; local i: iteration i64; local w: array f32[9001];
+            local J: array f64[33, 300]; local y: array f32[4, 9, 300];
+            local z: array f32[4, 9, 300]; local s: scalar f32;
+            w = stencil_product(V, v); w = add(w, v); J = stencil_product(R, I);
+            z = copy(x);
+            for i in n {
+                y = stencil_product(X, z); y = subtract(x, y); s = dot(y, x);
+                z = stencil_product(E, y); z = multiply(s, z);
+            }
+            return w, J, y, z, s;
         })"},
         {"RowsAndColumns", R"(program p {
             inout A: array f32[70, 900]; inout B: array c64[35, 260]; input v0: array c64[260]; local C: array f32[70, 900];
@@ -228,7 +213,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
                                          "Batches", "Reductions", "Functions", "Matrices",
-                                         "RowsAndColumns", "Empty", "Random"),
+                                         "Stencils", "RowsAndColumns", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -239,6 +240,10 @@ class EveryOperation {
         declare("local", "Lo", {n_, n_});
         declare("local", "Up", {n_, n_});
         statement("Lo, Up = lu(S)");
+        declare("local", "PLo", {n_, n_});
+        declare("local", "PUp", {n_, n_});
+        declare("local", "rows", {n_}, real_of(dtype_));
+        statement("PLo, PUp, rows = lu<pivots = true>(A)");
         declare("local", "R", {n_, n_});
         declare("local", "q", {n_});
         statement("R, q = qr(C, c)");
@@ -303,6 +308,7 @@ class EveryOperation {
             near(out("twice"), d * out("d"), std::norm(d), "number times number");
             near(out("L") * adjoint(out("L")), s, s.size(), "Cholesky");
             near(out("Lo") * out("Up"), s, s.size() * double(n_), "LU");
+            verify_pivots(a, out("PLo"), out("PUp"), out("rows"), 8.0 * double(n_ + 2) * eps);
             for (index_t i = 0; i < n_; ++i) {
                 EXPECT_EQ(out("Lo")(i, i), 1.0);
                 EXPECT_EQ(out("R")(i, i).imag(), 0);
@@ -332,6 +338,25 @@ class EveryOperation {
     }
 
   private:
+    /// A's rows in the order of their numbers are L U, and no entry of L is larger than its pivot.
+    void verify_pivots(const Oracle& a, const Oracle& l, const Oracle& u, const Oracle& rows,
+                       double bound) const {
+        Oracle permuted = a;
+        std::set<double> met;
+        for (index_t i = 0; i < n_; ++i) {
+            const double row = rows(i, 0).real();
+            ASSERT_TRUE(row >= 0 && row < double(n_) && met.insert(row).second);
+            for (index_t j = 0; j < n_; ++j) {
+                permuted(i, j) = a(index_t(row), j);
+                EXPECT_LE(std::abs(l(i, j)), is_complex(dtype_) ? 1.415 : 1.0001);
+                if (i != j) {
+                    EXPECT_EQ(i < j ? l(i, j) : u(i, j), 0.0);
+                }
+            }
+            EXPECT_EQ(l(i, i), 1.0);
+        }
+        EXPECT_LE((l * u - permuted).size(), bound * a.size() * double(n_));
+    }
     void declare(const char* source, const std::string& name, std::vector<index_t> extents,
                  std::optional<Dtype> dtype = std::nullopt) {
         extents.insert(extents.begin(), problems_);
@@ -679,7 +704,7 @@ TEST(ComposeBatch, RefusesWhatDoesNotFit) {
     EXPECT_THAT(error_of("T = matrix_multiply(A, D);"), HasSubstr("types of numbers differ"));
     EXPECT_THAT(error_of("T = matrix_multiply(A);"), HasSubstr("has 2 operands, not 1"));
     EXPECT_THAT(error_of("T = matrix_multiply<a = turned>(A, A);"),
-                HasSubstr("a of matrix_multiply must be one of plain, transposed, adjoint"));
+                HasSubstr("matrix_multiply: a turned: expected plain|transposed|adjoint"));
     EXPECT_THAT(error_of("T = matrix_multiply<c = plain>(A, A);"),
                 HasSubstr("matrix_multiply has no attribute c"));
     EXPECT_THAT(error_of("y = matrix_multiply<b = adjoint>(A, x);"), HasSubstr("is a vector"));
@@ -690,7 +715,10 @@ TEST(ComposeBatch, RefusesWhatDoesNotFit) {
     EXPECT_THAT(error_of("y = add(x, a);"), HasSubstr("their extents differ"));
     EXPECT_THAT(error_of("y = solve(A, y);"), HasSubstr("reads other entries of y"));
     EXPECT_THAT(error_of("y = add(x, y);"), HasSubstr("no error"));
-    EXPECT_THAT(error_of("y = solve<matrix = 3>(A, x);"), HasSubstr("matrix of solve must be"));
+    EXPECT_THAT(error_of("y = solve<matrix = 3>(A, x);"), HasSubstr("solve: matrix is a word"));
+    EXPECT_THAT(error_of("T, y = lu<pivots = true>(A);"), HasSubstr("lu has 3 results, not 2"));
+    EXPECT_THAT(error_of("T = lu<pivots = partial>(A);"),
+                HasSubstr("lu: pivots partial: expected false|true"));
 }
 
 }  // namespace

@@ -178,6 +178,26 @@ TEST(ComposeBuild, ResultsAreMadeInTheVariableIfNobodyReadsItsNeighbours) {
               "f2 = multiply(y, a); y = copy(f2); y = subtract(f2, y); return x, y; }");
 }
 
+TEST(ComposeBuild, StencilsHaveTheRankOfTheirArrays) {
+    Builder program("p");
+    auto v = program.input<float>("v", {7});
+    auto a = program.input<double>("a", {4, 4});
+    auto x = program.input<float>("x", {3, 4, 5});
+    auto L = program.stencil<float>("L", Border::zero, {{{-1}, 0.5}, {{1}, 0.5}});
+    auto M = program.stencil<double>("M", Border::replicate, {{{0, 2}, 1}});
+    auto N = program.stencil<float>("N", Border::zero, {{{-1, 0, 2}, 1}});
+    auto f1 = L * v;
+    auto f2 = M * a;
+    auto f3 = N * x;
+    const std::string text = print(program.returns(f1, f2, f3));
+    for (const char* line :
+         {"stencil L: f32 zero {(-1): 0.5, (1): 0.5};", "stencil M: f64 replicate {(0, 2): 1};",
+          "stencil N: f32 zero {(-1, 0, 2): 1};", "local f1: array f32[7];",
+          "local f3: array f32[3, 4, 5];", "f3 = stencil_product(N, x);"}) {
+        EXPECT_THAT(text, testing::HasSubstr(line));
+    }
+}
+
 TEST(ComposeBuild, ValuesRemainWhenTheirOperandsAreOverwritten) {
     for (const Fusion fusion : {Fusion::none, Fusion::thesis}) {
         Builder program("p");
@@ -626,6 +646,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadUse{"empty_stencil",
                [](Builder& p, auto&) { p.stencil<float>("T", Border::zero, {}); },
                "the stencil T has no weights"},
+        BadUse{"stencil_of_two_ranks",
+               [](Builder& p, auto&) {
+                   p.stencil<float>("T", Border::zero, {{{1}, 1}, {{0, 1}, 1}});
+               },
+               "the stencil T has offsets (1) and (0, 1), of arrays of different ranks"},
+        BadUse{"stencil_of_a_volume",
+               [](Builder& p, auto& of) {
+                   p.stencil<float>("T", Border::zero, {{{0, 0, 1}, 1}}) * of.a;
+               },
+               "expected an array of rank 3"},
         BadUse{"stencil_weight",
                [](Builder& p, auto&) {
                    p.stencil<float>("T", Border::zero, {{{0, 0}, std::nan("")}});

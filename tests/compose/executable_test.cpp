@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -216,36 +217,90 @@ TEST(ComposeExecutable, TakesComplexNumbersApart) {
               (std::vector<C>{{3.5f, 0.5f}, {0.25f, 0.5f}}));
 }
 
-TEST(ComposeExecutable, StencilsHaveTheirBorders) {
-    // Rows longer than a piece, and offsets that reach beyond both ends of an image of few rows.
-    constexpr index_t rows = 3, columns = 600;
-    const auto x = random_numbers<float>(rows * columns, 3);
-    struct Tap {
-        int row, column;
-        float weight;
-    };
-    const std::vector<Tap> taps{{-2, 0, 0.5f}, {0, -3, 0.25f}, {1, 300, 2}, {0, 0, -1}, {2, -1, 3}};
-    for (const bool zero : {false, true}) {
-        const auto values = run<float>(
-            std::string("program p { input x: array f32[3, 600]; stencil S: f32 ") +
-                (zero ? "zero" : "replicate") +
-                "{(-2, 0): 0.5, (0, -3): 0.25, (1, 300): 2, (0, 0): -1, (2, -1): 3};"
-                "local y: array f32[3, 600]; y = stencil_product(S, x); return y; }",
-            {{"x", argument(x.data(), {rows, columns})}}, array(Dtype::f32, {rows, columns}));
-        for (index_t row = 0; row < rows; ++row) {
-            for (index_t column = 0; column < columns; ++column) {
-                float sum = 0;
-                for (std::size_t k = 0; k < taps.size(); ++k) {
-                    const index_t r = row + taps[k].row, c = column + taps[k].column;
-                    const index_t inside_r = std::clamp<index_t>(r, 0, rows - 1);
-                    const index_t inside_c = std::clamp<index_t>(c, 0, columns - 1);
-                    const bool beyond = zero && (r != inside_r || c != inside_c);
-                    const float value = beyond ? 0 : x[std::size_t(inside_r * columns + inside_c)];
-                    sum = k == 0 ? taps[k].weight * value : std::fma(taps[k].weight, value, sum);
-                }
-                ASSERT_EQ(values[std::size_t(row * columns + column)], sum)
-                    << row << ", " << column << ", zero " << zero;
+/// A stencil product as it is defined, element by element.
+std::vector<float> stencil_product(const Stencil& stencil, const std::vector<index_t>& extents,
+                                   const std::vector<float>& x) {
+    std::array<index_t, 3> all{1, 1, 1};
+    std::copy(extents.begin(), extents.end(), all.end() - std::ptrdiff_t(extents.size()));
+    std::vector<float> products;
+    for (index_t i = 0; i < index_t(x.size()); ++i) {
+        const std::array<index_t, 3> place{i / (all[1] * all[2]), i / all[2] % all[1], i % all[2]};
+        float sum = 0;
+        for (std::size_t k = 0; k < stencil.offsets.size(); ++k) {
+            const Offset& by = stencil.offsets[k];
+            const std::array<index_t, 3> steps{by.plane, by.row, by.column};
+            index_t from = 0;
+            bool beyond = false;
+            for (std::size_t d = 0; d < 3; ++d) {
+                const index_t to = place[d] + steps[d];
+                const index_t inside = std::clamp<index_t>(to, 0, all[d] - 1);
+                beyond = beyond || (stencil.border == Border::zero && inside != to);
+                from = from * all[d] + inside;
             }
+            const float value = beyond ? 0 : x[std::size_t(from)];
+            const auto weight = static_cast<float>(stencil.weights[k]);
+            sum = k == 0 ? weight * value : std::fma(weight, value, sum);
+        }
+        products.push_back(sum);
+    }
+    return products;
+}
+
+TEST(ComposeExecutable, StencilsHaveTheirBorders) {
+    struct Case {
+        std::vector<index_t> extents;
+        std::vector<Offset> offsets;
+    };
+    // Rows longer than a piece, vectors longer than a row, and offsets that reach beyond both ends.
+    const std::vector<Case> cases{
+        {{600}, {-2, -300, 1, 0, 700}},
+        {{9001}, {-1, 4097, -5000, 0, 3}},
+        {{1}, {-1, 0, 1, 2, 3}},
+        {{3, 600}, {{-2, 0}, {0, -3}, {1, 300}, {0, 0}, {2, -1}}},
+        {{4, 3, 300}, {{-1, 0, 0}, {0, -2, 0}, {2, 1, 280}, {0, 0, 0}, {3, 2, -1}}},
+        {{2, 5, 7}, {{0, 0, -1}, {1, 0, 0}, {0, 1, 0}, {-2, 0, 9}, {-1, -1, -1}}},
+        {{9, 1, 1}, {{1, 0, 0}, {-8, 0, 0}, {0, 1, 0}, {0, 0, -1}, {0, 0, 0}}}};
+    // One program, which is compiled once.
+    std::string declarations, statements, returned;
+    Arguments arguments;
+    std::vector<std::vector<float>> inputs, expected;
+    for (const auto& [extents, offsets] : cases) {
+        const Type type = array(Dtype::f32, extents);
+        inputs.push_back(random_numbers<float>(type.size(), 3));
+        const std::string x = core::text("x", inputs.size());
+        declarations += "input " + x + ": " + text_of(type) + ";\n";
+        for (const Border border : {Border::replicate, Border::zero}) {
+            const Stencil stencil{border, offsets, {0.5, 0.25, 2, -1, 3}};
+            expected.push_back(stencil_product(stencil, extents, inputs.back()));
+            const std::string number = std::to_string(expected.size());
+            declarations += "local y" + number + ": " + text_of(type) + ";\nstencil S" + number +
+                            (border == Border::zero ? ": f32 zero {" : ": f32 replicate {");
+            for (std::size_t k = 0; k < offsets.size(); ++k) {
+                declarations +=
+                    core::text(k > 0 ? ", " : "", text_of(offsets[k]), ": ", stencil.weights[k]);
+            }
+            declarations += "};\n";
+            statements += "y" + number + " = stencil_product(S" + number + ", " + x + ");\n";
+            returned += (returned.empty() ? "y" : ", y") + number;
+        }
+    }
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        arguments[core::text("x", i + 1)] = argument(inputs[i].data(), cases[i].extents);
+    }
+    const Program program =
+        parse("program p {\n" + declarations + statements + "return " + returned + "; }");
+    for (const Tier tier : {Tier::interpreted, Tier::automatic}) {
+        std::vector<std::vector<float>> values;
+        std::vector<Argument> results;
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+            values.emplace_back(expected[k].size());
+            results.push_back(argument(values.back().data(), cases[k / 2].extents));
+        }
+        core::Cpu cpu(2);
+        Executable<core::Cpu>(cpu, plan(program, Registry(), Fusion::thesis), tier)
+            .run(cpu, arguments, results);
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+            EXPECT_TRUE(same_bits(values[k], expected[k])) << "y" << k + 1 << print(program);
         }
     }
 }
@@ -516,15 +571,18 @@ TEST(ComposeExecutable, NamesMayBeWordsOfCpp) {
 }
 
 TEST(ComposeExecutable, ArraysMayBeEmpty) {
-    for (const char* extents : {"[0, 5]", "[5, 0]", "[0, 0]"}) {
-        const std::string image = std::string("array f32") + extents;
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"[0, 5]", "(3, -3)"},       {"[5, 0]", "(3, -3)"},
+        {"[0, 0]", "(3, -3)"},       {"[0]", "(3)"},
+        {"[0, 5, 5]", "(1, 3, -3)"}, {"[5, 0, 5]", "(1, 3, -3)"},
+        {"[5, 5, 0]", "(1, 3, -3)"},
+    };
+    for (const auto& [extents, offset] : cases) {
+        const std::string type = "array f32" + extents;
         const Program program =
-            parse("program p { input x: " + image +
-                  "; stencil S: f32 replicate {(3, -3): 1, (-3, 3): 1};"
-                  "local y: " +
-                  image +
-                  "; local q: scalar f32;"
-                  "y = stencil_product(S, x); y = red(y); q = sum(y); return y, q; }");
+            parse("program p { input x: " + type + "; stencil S: f32 replicate {" + offset +
+                  ": 1}; local y: " + type + "; local q: scalar f32; y = stencil_product(S, x);" +
+                  (offset == "(3, -3)" ? "y = red(y);" : "") + "q = sum(y); return y, q; }");
         for (const Tier tier : {Tier::interpreted, Tier::automatic}) {
             core::Cpu cpu(1);
             ProgramMemory memory(program, 1);

@@ -9,11 +9,13 @@
 
 namespace aperture::compose {
 
-/// Programs of random calls on images and vectors, with sums, loops and breaks. Values stay small.
+/// Programs of random calls on images, vectors and volumes, with sums, loops and breaks. Values
+/// stay small.
 class RandomProgram {
   public:
     explicit RandomProgram(unsigned seed, int blocks = 3) : generator_(seed) {
-        statements_ = "t = copy(a); u = add(a, k); z = copy(v); q = copy(s); r = sum(v);\n";
+        statements_ =
+            "t = copy(a); u = add(a, k); z = copy(v); q = copy(s); r = sum(v); o = copy(b);\n";
         for (int block = 0; block < blocks; ++block) statements_ += calls(4) + loop();
         statements_ += "r = dot(t, y);\n";
     }
@@ -45,8 +47,12 @@ class RandomProgram {
         "stencil R: f32 replicate {(0, 0): 0.4, (2, 3): 0.1};\n"
         "local i: iteration i64; local q: scalar f32; local r: scalar f32;\n"
         "local c: scalar bool; local m: array bool[9, 40]; local t: array f32[9, 40];\n"
-        "local u: array f32[9, 40]; local z: array f32[300];\n";
-    static constexpr const char* returned = "y, w, t, q, r";
+        "local u: array f32[9, 40]; local z: array f32[300]; input b: array f32[3, 5, 40];\n"
+        "inout p: array f32[3, 5, 40]; local o: array f32[3, 5, 40];\n"
+        "stencil L: f32 replicate {(-1): 0.4, (37): 0.3}; stencil Z: f32 zero {(2): 0.9};\n"
+        "stencil V: f32 replicate {(-1, 0, 0): 0.3, (0, 1, -1): 0.3, (1, -1, 2): 0.1};\n"
+        "stencil W: f32 zero {(0, 0, 3): 0.2, (2, 0, 0): 0.5};\n";
+    static constexpr const char* returned = "y, w, p, t, q, r";
 
     static std::string program(const std::string& of_declarations, const std::string& statements,
                                const std::string& values) {
@@ -73,7 +79,7 @@ class RandomProgram {
         const std::string to = one_of({"y", "t", "u"}), vector_to = one_of({"w", "z"});
         const std::string x = one_of(images), other = to == "t" ? "u" : "t";
         const std::string damped = "\n" + to + " = multiply(" + to + ", k);\n";
-        switch (std::uniform_int_distribution<int>(0, 12)(generator_)) {
+        switch (std::uniform_int_distribution<int>(0, 15)(generator_)) {
             case 0:
             case 1:
                 return to + " = " + one_of(binary) + "(" + x + ", " + one_of(images) + ");" +
@@ -109,6 +115,17 @@ class RandomProgram {
                 return vector_to + " = matrix_vector(D, " +
                        one_of({"v", vector_to == "w" ? "z" : "w"}) + ");\n" + vector_to +
                        " = multiply(" + vector_to + ", k);\n";
+            case 12:
+                return vector_to + " = stencil_product(" + one_of({"L", "Z"}) + ", " +
+                       one_of({"v", vector_to == "w" ? "z" : "w"}) + ");\n";
+            case 13: {
+                const std::string volume_to = one_of({"p", "o"});
+                return volume_to + " = stencil_product(" + one_of({"V", "W"}) + ", " +
+                       one_of({"b", volume_to == "p" ? "o" : "p"}) + ");\n";
+            }
+            case 14:
+                return "p = " + one_of(binary) + "(o, " + one_of({"b", "q", "p"}) +
+                       ");\np = multiply(k, p);\n" + one_of({"q", "r"}) + " = dot(b, p);\n";
             default:
                 return "m = less(" + x + ", " + one_of(images) + ");\n" + to + " = select(m, " + x +
                        ", " + one_of(images) + ");\n";

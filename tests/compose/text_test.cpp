@@ -20,6 +20,8 @@ TEST(ComposeText, OfAProgramIsParsedBack) {
     constant n = 12;
     number half: f32 = 0.5;
     stencil s: f32 zero {(-1, 0): 0.25, (0, 2): -1e-30};
+    stencil along: f64 replicate {(-1): 0.5, (1): 0.5};
+    stencil around: f32 zero {(0, 0, -1): 1, (2, 0, 3): -2};
     local i: iteration i64;
     local again: scalar bool;
     local t: array f32[3, 4];
@@ -245,13 +247,35 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"farthest_offset",
                 program_of("t = stencil_product(T, a); return t;",
                            "stencil T: f32 zero {(0, -2147483648): 1};"),
-                "T has an offset of 0, -2147483648"},
+                "T has an offset of (0, -2147483648)"},
         BadText{
             "integer_stencil",
             program_of("t = stencil_product(T, a); return t;", "stencil T: i64 zero {(0, 0): 1};"),
             "different types"},
         BadText{"vector_stencil", program_of("t = stencil_product(S, v); return t;"),
-                "expected an array of rank 2"},
+                "stencil_product of array f32[8]; expected an array of rank 2, f32 or f64"},
+        BadText{"stencil_of_rank_1",
+                program_of("t = stencil_product(T, a); return t;", "stencil T: f32 zero {(1): 1};"),
+                "stencil_product of array f32[8, 8]; expected an array of rank 1"},
+        BadText{"stencil_of_rank_3",
+                program_of("t = stencil_product(T, a); return t;",
+                           "stencil T: f32 zero {(0, 0, 1): 1};"),
+                "stencil_product of array f32[8, 8]; expected an array of rank 3"},
+        BadText{
+            "stencil_of_two_ranks",
+            program_of("return y;", "stencil T: f32 zero {(0, 1): 1, (0, 0, 1): 1};"),
+            "line 7, column 1: T has offsets (0, 1) and (0, 0, 1), of arrays of different ranks"},
+        BadText{"stencil_of_scalar", program_of("t = stencil_product(S, s); return t;"),
+                "stencil_product of scalar f32; expected an array of rank 2"},
+        BadText{"stencil_without_offset", "program p { stencil T: f32 zero {(): 1};",
+                "expected an integer, found ')'"},
+        BadText{"stencil_of_rank_4", "program p { stencil T: f32 zero {(0, 0, 0, 1): 1};",
+                "expected ')', found ','"},
+        BadText{"farthest_plane",
+                program_of("u = stencil_product(T, x); return u;",
+                           "input x: array f32[2, 2, 2]; local u: array f32[2, 2, 2];"
+                           "stencil T: f32 zero {(-2147483648, 0, 0): 1};"),
+                "T has an offset of (-2147483648, 0, 0)"},
         BadText{"many_symbols",
                 [] {
                     std::string all = "program p {\n";

@@ -12,7 +12,6 @@
 #include "aperture/compose/executable.hpp"
 #include "aperture/core/error.hpp"
 #include "aperture/flow/warp.hpp"
-#include "aperture/signal/median.hpp"
 #include "libflow/image_model.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/compose_operations/programs.hpp"
@@ -329,30 +328,6 @@ TEST(ComposeFlow, TheSweepsOfHornSchunckAreOneKernel) {
     EXPECT_THAT(text, testing::HasSubstr("copy copy, by an exchange of memory"));
 }
 
-TEST(ComposeFlow, FiltersAreThoseOfLibsignal) {
-    const Shape shape{21, 30};
-    const Image from = random_image(shape, 5);
-    const std::string image = image_type(shape);
-    const std::string text = "program p { input I: " + image + "; local m: " + image +
-                             "; local b: " + image + "; local r: array f32[42, 55];" +
-                             "local d: array f32[11, 15]; m = median<size = 3>(I);"
-                             "b = blur<sigma = 0.7>(m);"
-                             "r = resize<rows = 42, columns = 55, interpolation = bilinear>(b);"
-                             "d = downsample<rows = 11, columns = 15>(r); return m, b, r, d; }";
-    core::Cpu cpu(1);
-    Image m({21, 30}), b({21, 30}), r({42, 55}), d({11, 15});
-    signal::median_filter(cpu, from, 3, m);
-    signal::gaussian_blur(cpu, m, 0.7F, b);
-    signal::resize(cpu, b, signal::Interpolation::bilinear, r);
-    signal::downsample(cpu, r, d);
-    Image of_m({21, 30}), of_b({21, 30}), of_r({42, 55}), of_d({11, 15});
-    run(text, {{"I", whole(from)}}, {whole(of_m), whole(of_b), whole(of_r), whole(of_d)});
-    EXPECT_TRUE(same_bytes(m, of_m));
-    EXPECT_TRUE(same_bytes(b, of_b));
-    EXPECT_TRUE(same_bytes(r, of_r));
-    EXPECT_TRUE(same_bytes(d, of_d));
-}
-
 TEST(ComposeFlow, SaysWhatIsWrong) {
     const auto message = [](const std::string& statement) -> std::string {
         try {
@@ -373,11 +348,6 @@ TEST(ComposeFlow, SaysWhatIsWrong) {
         {"y = warp<size = 3>(I, I, I);", "warp has no attribute size"},
         {"y, z = lk_least_squares<window = 4>(I, I, I);", "<window = 4>: expected an odd number"},
         {"y, z = lk_least_squares<regularisation = -1>(I, I, I);", "expected 0 or more"},
-        {"y = median<size = 4>(I);", "expected 3, 5 or 7"},
-        {"y = median<size = 3.5>(I);", "expected an integer"},
-        {"y = blur<sigma = wide>(I);", "sigma is a number"},
-        {"y = resize(I);", "needs attributes rows and columns"},
-        {"y = resize<rows = 8, columns = 9, interpolation = linear>(I);", "bilinear|bicubic"},
     };
     for (const auto& [statement, expected] : cases) {
         EXPECT_THAT(message(statement), testing::HasSubstr(expected));

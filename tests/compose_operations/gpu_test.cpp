@@ -118,22 +118,6 @@ TEST_F(ComposeOperationsGpu, FlowsHaveTheBitsOfTheCpu) {
     EXPECT_EQ(on_gpu(lucas_kanade), on_cpu(lucas_kanade));
 }
 
-TEST_F(ComposeOperationsGpu, FiltersOfImagesRunBetweenKernels) {
-    const std::string text =
-        "program p { input I: array f32[61, 83]; local m: array f32[61, 83]; local r: array "
-        "f32[31, "
-        "42]; m = median<size = 5>(I); m = multiply(m, m); r = downsample<rows = 31, columns = "
-        "42>(m); r = add(r, r); return m, r; }";
-    const Bytes expected = on_cpu(text), found = on_gpu(text);
-    ASSERT_EQ(expected.size(), found.size());
-    for (std::size_t i = 0; i < expected.size(); i += sizeof(float)) {
-        float a = 0, b = 0;
-        std::memcpy(&a, expected.data() + i, sizeof(a));
-        std::memcpy(&b, found.data() + i, sizeof(b));
-        EXPECT_NEAR(a, b, 1e-5F);
-    }
-}
-
 double snr(const Bytes& found, const Bytes& expected) {
     stap::oracle::SnrDb snr;
     const auto number = [](const Bytes& bytes, std::size_t i) {

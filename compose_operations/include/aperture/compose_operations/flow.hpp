@@ -19,12 +19,6 @@ namespace aperture::compose {
 ///         image to the right and down (Anderson 2014, program 16). `window` is odd, 3 to 11, 9 by
 ///         default; `regularisation` is as in flow::Parameters, 0.1 by default. As Lucas-Kanade of
 ///         flow::Estimator, but for sums in fp32.
-///
-/// A kernel each, by functions of libsignal:
-///     median<size>(image): size 3, 5 (default) or 7.
-///     blur<sigma>(image): by a Gaussian.
-///     resize<rows, columns, interpolation>(image): bilinear or bicubic (default).
-///     downsample<rows, columns>(image): the next level of a pyramid.
 void add_flow(Registry& registry);
 
 }  // namespace aperture::compose

@@ -187,6 +187,8 @@ class Builder {
     /// One that the program sets to a value first, of whose type it is.
     Variable local(const std::string& name, const Operand& value);
 
+    /// Offsets have a number for each dimension of the arrays that the stencil multiplies:
+    /// {{{-1}, 0.5}, {{1}, 0.5}} for vectors, {{{0, 0, -1}, 1}} for arrays of rank 3.
     template <class T>
     Value stencil(const std::string& name, Border border,
                   const std::vector<std::pair<Offset, double>>& weights,

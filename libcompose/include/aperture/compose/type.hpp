@@ -89,16 +89,24 @@ std::string text_of(const Type& type);
 /// What is read beyond an array's border.
 enum class Border { replicate, zero };
 
+/// From a place to a neighbour, in each dimension of an array of rank 1, 2 or 3.
 struct Offset {
-    int row;
-    int column;
+    Offset(int to_column) : rank(1), column(to_column) {}
+    Offset(int to_row, int to_column) : rank(2), row(to_row), column(to_column) {}
+    Offset(int to_plane, int to_row, int to_column)
+        : rank(3), plane(to_plane), row(to_row), column(to_column) {}
+
+    int rank;
+    int plane = 0, row = 0, column;
     friend bool operator==(const Offset&, const Offset&) = default;
 };
+/// As programs write it: "(-1, 0)".
+std::string text_of(const Offset& offset);
 
 /// Weights of neighbours, in the order in which products are added.
 struct Stencil {
     Border border = Border::replicate;
-    std::vector<Offset> offsets;
+    std::vector<Offset> offsets;  ///< of one rank
     std::vector<double> weights;
     friend bool operator==(const Stencil&, const Stencil&) = default;
 };

@@ -12,8 +12,7 @@ inline constexpr core::Choices<Method, 2> method_choices{
     {{"hs", Method::horn_schunck}, {"lk", Method::lucas_kanade}}};
 inline constexpr core::Choices<Preset, 3> preset_choices{
     {{"fast", Preset::fast}, {"accurate", Preset::accurate}, {"thesis", Preset::thesis}}};
-inline constexpr core::Choices<signal::Interpolation, 2> interpolation_choices{
-    {{"bilinear", signal::Interpolation::bilinear}, {"bicubic", signal::Interpolation::bicubic}}};
+using signal::interpolation_choices;
 inline constexpr core::Choices<Basis, 3> basis_choices{
     {{"monomial", Basis::monomial}, {"newton", Basis::newton}, {"chebyshev", Basis::chebyshev}}};
 inline constexpr core::Choices<Solver, 6> solver_choices{{{"jacobi", Solver::jacobi},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/core/choices.hpp"
 #include "aperture/core/executor.hpp"
 
 namespace aperture::signal {
@@ -28,6 +29,8 @@ enum class Interpolation {
     bilinear,
     bicubic,  ///< cubic convolution with a = -1/2 (Keys 1981); it can overshoot
 };
+inline constexpr core::Choices<Interpolation, 2> interpolation_choices{
+    {{"bilinear", Interpolation::bilinear}, {"bicubic", Interpolation::bicubic}}};
 
 /// Samples `from` on the grid of `to`, any extents to any extents. Both grids divide the same area
 /// into cells with the pixels at their centres: column x of `to` is at (x + 0.5) * from_width /
