@@ -112,8 +112,22 @@ def cholesky(A: Batch) -> Any:
 
 
 @of_library()
-def lu(A: Batch) -> Any:
-    """L and U of A = L U, without exchanges of rows.
+def lu(A: Batch, *, pivots: bool = False) -> Any:
+    """L and U of A = L U; with pivots, p as well, and row p[i] of A is row i of L U.
+
+    Parameters
+    ----------
+    A : Batch
+        Square matrices.
+    pivots : bool
+        Whether rows are exchanged, so that the entry of largest magnitude is the pivot.
+
+    Returns
+    -------
+    L, U : Batch
+        Lower triangles with a diagonal of ones, upper triangles.
+    p : Batch [problem, row]
+        Numbers of rows, as real numbers of A's precision.
 
     Examples
     --------
@@ -122,6 +136,8 @@ def lu(A: Batch) -> Any:
     >>> L, U = compose.lu(np.array([[[2.0, 4.0], [1.0, 5.0]]]))
     >>> L.tolist(), U.tolist()
     ([[[1.0, 0.0], [0.5, 1.0]]], [[[2.0, 4.0], [0.0, 3.0]]])
+    >>> compose.lu(np.array([[[1.0, 5.0], [2.0, 4.0]]]), pivots=True)[2].tolist()
+    [[1.0, 0.0]]
     """
 
 

@@ -316,7 +316,7 @@ class Expressions(Calls):
                 value: Value = Known(keyword.value.value)
             else:
                 value = self._expression(keyword.value)
-            if not isinstance(value, Known) or type(value.value) not in (int, float, str):
+            if not isinstance(value, Known) or type(value.value) not in (bool, int, float, str):
                 self._fail(keyword.value, f"{keyword.arg} must be known, a number or a word")
             attributes[keyword.arg] = value.value
         return attributes

@@ -131,6 +131,20 @@ def downsample(image: Any, *, rows: int, columns: int) -> Any:
 
 
 @of_library()
+def fft(x: Any) -> Any:
+    """Forward transforms of complex64 along the last axis. ``conj(fft(conj(x))) * (1 / n)`` is the
+    inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aperture import compose
+    >>> compose.fft(np.ones(4, np.complex64)).real.tolist()
+    [4.0, 0.0, 0.0, 0.0]
+    """
+
+
+@of_library()
 def transposed_image(image: Any) -> Any:
     """[column][row] of an image of float32 or float64.
 

@@ -70,6 +70,8 @@ def call_text(operation: Operation, attributes: Mapping[str, Any]) -> str:
     """A call as texts have it, without its operands."""
     given = []
     for name, value in attributes.items():
+        if isinstance(value, bool):
+            value = "true" if value else "false"
         if isinstance(value, str):
             if not core.is_identifier(value):
                 raise ValueError(f"{name} is {value!r}, which is no word")

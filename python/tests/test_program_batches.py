@@ -152,6 +152,21 @@ def test_a_number_a_problem_counts_for_all_of_its_entries() -> None:
             close(one, other)
 
 
+def with_pivots(A: Batch) -> Any:
+    L, U, p = compose.lu(A, pivots=True)
+    return compose.matrix_multiply(L, U), p, L
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_factors_with_pivots_are_those_of_exchanged_rows(dtype: Any) -> None:
+    A = problems(dtype, 5, 5)
+    product, p, L = in_all_ways(with_pivots, A)
+    rows = p.astype(int)
+    assert (np.sort(rows) == np.arange(5)).all()
+    close(product, np.take_along_axis(A, rows[:, :, None], 1))
+    assert abs(L).max() <= 1.5  # of complex numbers, the greatest part is the pivot
+
+
 def products(A: Batch, x: Batch, n: int) -> Any:
     for _ in range(n):
         x = A @ x

@@ -260,6 +260,7 @@ def test_defaults_are_those_of_the_library() -> None:
         compose.median: (image,),
         compose.blur: (image,),
         compose.matrix_multiply: (A, A),
+        compose.lu: (A,),
         compose.solve: (A, A),
         compose.inverse: (A,),
         compose.doppler: (cube,),
@@ -282,3 +283,15 @@ def test_defaults_are_those_of_the_library() -> None:
         function for function, of in undecorated.items() if getattr(of, "__kwdefaults__", None)
     }
     assert have_defaults == {*calls, compose.resize}
+
+
+def transformed(x: Any) -> Any:
+    there = compose.fft(x)
+    return there, compose.conj(compose.fft(compose.conj(there))) * (1 / x.shape[1])
+
+
+def test_transforms_and_their_inverse() -> None:
+    x = numbers(np.complex64, 5, 60)
+    there, back = in_all_ways(transformed, x)
+    close(there, np.fft.fft(x.astype(np.complex128)), 60)
+    close(back, x.astype(np.complex128), 20)
