@@ -16,6 +16,9 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
 #include "bench/program.hpp"
+#if APERTURE_CUDA
+#include "bench/gpu_ceilings.hpp"
+#endif
 
 namespace aperture::bench {
 namespace {
@@ -53,8 +56,37 @@ std::string solution(index_t problems, index_t order) {
                       "; input b: ", vectors, "; local x: ", vectors,
                       "; x = solve<matrix = positive_definite>(S, b); return x; }");
 }
+#if APERTURE_CUDA
+/// A step of Kalman's filter: state x of covariance S, measurements z = H x + noise of covariance
+/// S_R.
+std::string kalman_step(index_t problems, index_t order, index_t measured) {
+    const auto vectors = [&](index_t rows) {
+        return core::text("batch f32[", problems, ", ", rows, "]; ");
+    };
+    const auto declare = [&](const char* source, const char* name, index_t rows, index_t columns) {
+        return core::text(source, " ", name, ": ", matrices(problems, rows, columns), "; ");
+    };
+    std::string text = "program kalman { input x: " + vectors(order) +
+                       "input z: " + vectors(measured) + "local xp: " + vectors(order) +
+                       "local y: " + vectors(measured) + "local Ky: " + vectors(order) +
+                       "local xn: " + vectors(order);
+    for (const char* name : {"S", "F", "S_Q"}) text += declare("input", name, order, order);
+    text += declare("input", "H", measured, order) + declare("input", "S_R", measured, measured);
+    for (const char* name : {"FS", "P", "KHP", "Sn"}) text += declare("local", name, order, order);
+    for (const char* name : {"HP", "Kt"}) text += declare("local", name, measured, order);
+    return text + declare("local", "I", measured, measured) +
+           "xp = matrix_multiply(F, x); FS = matrix_multiply(F, S);"
+           "P = matrix_multiply<b = transposed>(FS, F); P = add(P, S_Q);"
+           "HP = matrix_multiply(H, P); I = matrix_multiply<b = transposed>(HP, H);"
+           "I = add(I, S_R); Kt = solve<matrix = positive_definite>(I, HP);"
+           "y = matrix_multiply(H, xp); y = subtract(z, y);"
+           "Ky = matrix_multiply<a = transposed>(Kt, y); xn = add(xp, Ky);"
+           "KHP = matrix_multiply<a = transposed>(Kt, HP); Sn = subtract(P, KHP);"
+           "return Sn, xn; }";
+}
+#endif
 
-/// Host memory of a program's inputs, filled with random numbers, and of its result.
+/// Host memory of a program's inputs, filled with random numbers, and of its results.
 struct Data {
     explicit Data(const compose::Program& program) {
         std::mt19937 generator(1);
@@ -64,14 +96,26 @@ struct Data {
             std::vector<float>& numbers = inputs[symbol.name];
             numbers.resize(std::size_t(symbol.type.size()));
             std::generate(numbers.begin(), numbers.end(), [&] { return uniform(generator); });
-            if (symbol.name == "S") make_definite(symbol.type, numbers);
+            if (symbol.name.front() == 'S') make_definite(symbol.type, numbers);
             arguments[symbol.name] = {numbers.data(), symbol.type};
         }
-        const auto& values = std::get<compose::Return>(program.statements.back().what).values;
-        const compose::Type& type = program[values.front()].type;
-        result.resize(std::size_t(type.size()));
-        results = {{result.data(), type}};
+        index_t size = 0;
+        for (const auto id : std::get<compose::Return>(program.statements.back().what).values) {
+            results.push_back({nullptr, program[id].type});
+            size += program[id].type.size();
+        }
+        result.resize(std::size_t(size));
+        point_to_numbers();
     }
+    Data(const Data& other)
+        : inputs(other.inputs),
+          result(other.result),
+          arguments(other.arguments),
+          results(other.results) {
+        point_to_numbers();
+    }
+    Data& operator=(const Data&) = delete;
+
     /// Symmetric, with dominant diagonals.
     static void make_definite(const compose::Type& type, std::vector<float>& numbers) {
         const index_t order = type.rows();
@@ -85,16 +129,24 @@ struct Data {
     }
 
     std::map<std::string, std::vector<float>> inputs;
-    std::vector<float> result;
+    std::vector<float> result;  ///< one after the other, if there are several
     compose::Arguments arguments;
     std::vector<compose::Argument> results;
+
+  private:
+    void point_to_numbers() {
+        for (auto& [name, argument] : arguments) argument.data = inputs.at(name).data();
+        float* next = result.data();
+        for (compose::Argument& one : results) {
+            one.data = next;
+            next += one.type.size();
+        }
+    }
 };
 
 /// Interpreted, without fusion: the oracle, which tests compare with arithmetic in double.
 std::vector<float> expected_of(const compose::Program& program, Data data) {
     core::Cpu cpu;
-    for (auto& [name, argument] : data.arguments) argument.data = data.inputs[name].data();
-    data.results.front().data = data.result.data();
     Executable<core::Cpu>(cpu, plan(program, compose::Registry(), Fusion::none), Tier::interpreted)
         .run(cpu, data.arguments, data.results);
     return data.result;
@@ -190,17 +242,23 @@ void composed_on_gpu(benchmark::State& state, const std::string& name, const std
                                                           {host.type.size()}),
                    memory.back().view());
     }
-    const std::vector results{on_device(data.results.front())};
+    std::vector<compose::Argument> results;
+    for (const compose::Argument& host : data.results) results.push_back(on_device(host));
     Executable<core::Gpu> executable(gpu, plan(program, compose::Registry(), fusion));
     core::Timeline timeline;
     const double best = measure(state, name, [&] {
         return seconds_on(gpu, timeline, calls_in_a_row,
                           [&](std::size_t) { executable.run(gpu, arguments, results); });
     });
-    core::copy(gpu, std::as_const(memory.back()).view(),
-               core::View<float, 1, core::Host>(data.result.data(), {index_t(data.result.size())}));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        core::copy(gpu, std::as_const(memory[data.arguments.size() + i]).view(),
+                   core::View<float, 1, core::Host>(static_cast<float*>(data.results[i].data),
+                                                    {data.results[i].type.size()}));
+    }
     gpu.synchronize();
-    report(state, program, data, best, bytes_of(executable), 0);
+    const double bytes = bytes_of(executable);
+    report(state, program, data, best, bytes, 0);
+    state.counters["%copy"] = 1e-7 * bytes / best / gpu_copy_gbs(gpu);
 }
 #endif
 
@@ -211,7 +269,7 @@ void register_composed_batches() {
                                                       {"unfused", Fusion::none}};
     // Those of the paper's section 5, and more than caches hold.
     const std::vector<index_t> sizes =
-        smoke ? std::vector<index_t>{100} : std::vector<index_t>{31744, index_t{1} << 21};
+        smoke ? std::vector<index_t>{100} : std::vector<index_t>{31744, index_t{1} << 22};
     for (const index_t problems : sizes) {
         const std::string text = listing1(problems);
         for (const auto& [word, fusion] : fusions) {
@@ -253,24 +311,24 @@ void register_composed_batches() {
     }
 #if APERTURE_CUDA
     if (!core::gpu_status().usable) return;
-    for (const index_t problems : sizes) {
-        const std::string text = listing1(problems);
-        for (const auto& [word, fusion] : fusions) {
-            add_measured(core::text("gpu/listing1/", word, "/", problems),
-                         [=, fusion = fusion](benchmark::State& state, const std::string& name) {
-                             composed_on_gpu(state, name, text, fusion);
-                         });
+    const auto add_on_gpu = [](const std::string& row, const std::string& text, Fusion fusion) {
+        add_measured("gpu/" + row, [=](benchmark::State& state, const std::string& name) {
+            composed_on_gpu(state, name, text, fusion);
+        });
+    };
+    for (const auto& [word, fusion] : fusions) {
+        for (const index_t problems : sizes) {
+            add_on_gpu(core::text("listing1/", word, "/", problems), listing1(problems), fusion);
         }
+        add_on_gpu(core::text("batches/kalman/", word), kalman_step(smoke ? 100 : 1'000'000, 4, 2),
+                   fusion);
     }
-    for (const index_t order : {3, 5, 8, 16, 32}) {
+    for (const index_t order : {3, 4, 5, 8, 16, 32}) {
         const index_t problems = (smoke ? 10'000 : 40'000'000) / (order * order);
-        for (const auto& [word, text] : {std::pair{"product", product(problems, order)},
-                                         std::pair{"solution", solution(problems, order)}}) {
-            add_measured(core::text("gpu/batches/", word, "/composed/", order),
-                         [=, text = text](benchmark::State& state, const std::string& name) {
-                             composed_on_gpu(state, name, text, Fusion::thesis);
-                         });
-        }
+        add_on_gpu(core::text("batches/product/composed/", order), product(problems, order),
+                   Fusion::thesis);
+        add_on_gpu(core::text("batches/solution/composed/", order), solution(problems, order),
+                   Fusion::thesis);
     }
 #endif
 }

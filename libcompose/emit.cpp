@@ -8,6 +8,7 @@
 #include <set>
 
 #include "libcompose/kernel_writer.hpp"
+#include "libcompose/problem_groups.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::compose {
@@ -59,25 +60,38 @@ class ElementWriter : public KernelWriter {
 /// Of a kernel over problems of batches.
 class ProblemWriter : public KernelWriter {
   public:
-    ProblemWriter(const Program& program, const Kernel& kernel, Preamble& preamble)
+    ProblemWriter(const Program& program, const Kernel& kernel, Target target, Preamble& preamble)
         : KernelWriter(program, kernel, preamble) {
         preamble.headers.insert("libcompose/kernels/problems.cuh");
-        add_numbers();
+        add_numbers(target == Target::device);
     }
 
   private:
     /// What is on chip, and the views of all calls.
-    void add_numbers() {
+    void add_numbers(bool device) {
         int workspaces = 0;
-        for (const auto& [id, type] : kernel_.on_chip) {
+        const int threads = device ? problem_groups(kernel_).threads : 1;
+        for (const OnChip& one : kernel_.on_chip) {
+            const auto& [id, type] = one;
             const Dtype dtype = type.dtype;
             const std::string name = id >= 0 ? core::text("b", id, "_", program_[id].name)
                                              : core::text("work", workspaces++);
             if (id >= 0) names_[id] = name;
-            numbers_ += core::text("        typename On::template Numbers<", cpp_type(dtype), ", ",
-                                   type.numbers_of_problem(), "> ", name, ";\n");
-            views_ += core::text("        const auto ", name, " = on.template view<", type.rows(),
-                                 ", ", type.columns(), ">(chip.", name, ");\n");
+            const index_t stride = row_stride(one, threads);
+            const std::string numbers =
+                core::text("<", cpp_type(dtype), ", ", type.rows() * stride, "> ");
+            std::string place = "chip." + name;
+            if (device && threads == 1 && !is_moved(kernel_, one)) {
+                place = "own_" + name;
+                views_ += core::text("        typename On::template Own", numbers, place, ";\n");
+            } else {
+                numbers_ +=
+                    core::text("        typename On::template Numbers", numbers, name, ";\n");
+            }
+            views_ +=
+                core::text("        const auto ", name, " = on.template view<", type.rows(), ", ",
+                           type.columns(), stride == type.columns() ? "" : core::text(", ", stride),
+                           ">(", place, ");\n");
             const std::string real(
                 dtype == Dtype::i64 || dtype == Dtype::boolean ? "void" : cpp_type(real_of(dtype)));
             real_ = real_.empty() || real_ == real ? real : "void";
@@ -120,9 +134,11 @@ class ProblemWriter : public KernelWriter {
     std::string real_, numbers_, views_, calls_, stores_;
 };
 
-std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& kernel,
+std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& kernel, Target target,
                                         Preamble& preamble) {
-    if (is_of_batches(kernel)) return std::make_unique<ProblemWriter>(program, kernel, preamble);
+    if (is_of_batches(kernel)) {
+        return std::make_unique<ProblemWriter>(program, kernel, target, preamble);
+    }
     if (is_of_rows(kernel)) return row_kernel_writer(program, kernel, preamble);
     return std::make_unique<ElementWriter>(program, kernel, preamble);
 }
@@ -130,45 +146,6 @@ std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& ke
 /// Entries of a row that a thread of a device computes.
 int columns_of_thread(const Kernel& kernel) {
     return has_sums(kernel) ? kernels::piece_length / kernels::lanes : 1;
-}
-
-/// How a device computes problems: a group of threads each, several groups a block.
-struct Groups {
-    int threads, problems;
-    index_t shared_bytes;
-};
-
-/// As the compiler lays out kernels::BlockProblems::Numbers.
-index_t shared_bytes(const Kernel& kernel, int problems) {
-    index_t bytes = 0;
-    for (const OnChip& one : kernel.on_chip) {
-        const index_t size = bytes_of(one.type.dtype);
-        const index_t numbers = one.type.numbers_of_problem();
-        const index_t stride = problems == 1 ? numbers : numbers | 1;
-        bytes = (bytes + size - 1) / size * size + problems * stride * size;
-    }
-    return (bytes + 15) / 16 * 16;
-}
-
-/// A thread for results of at most 4 numbers, 8 for 36, a warp for 400, else a block of 128: each
-/// computes a few. Blocks have 128 threads, or as many groups as fit the bytes on chip, but at
-/// least one group and one warp.
-Groups groups_of(const Kernel& kernel) {
-    constexpr int block = 128;
-    index_t most = 0;
-    for (const PlannedCall& planned : kernel.calls) {
-        for (const Type& type : planned.match.results) {
-            if (type.kind == Kind::batch) most = std::max(most, type.numbers_of_problem());
-        }
-    }
-    Groups groups{most <= 4 ? 1 : most <= 36 ? 8 : most <= 400 ? kernels::lanes : block, 1, 0};
-    groups.problems = block / groups.threads;
-    while (groups.problems > 1 && shared_bytes(kernel, groups.problems) > most_bytes_on_chip) {
-        groups.problems /= 2;
-    }
-    groups.threads = std::max(groups.threads, kernels::lanes / groups.problems);
-    groups.shared_bytes = shared_bytes(kernel, groups.problems);
-    return groups;
 }
 
 /// Of a kernel that reads rows a second time: a block has a row on chip, each of at most 16 warps
@@ -210,7 +187,7 @@ std::string functions(const Kernel& kernel, Target target) {
                         core::text("finish_rows<", name, ">(arguments)"));
     }
     if (batches) {
-        const Groups groups = groups_of(kernel);
+        const ProblemGroups groups = problem_groups(kernel);
         return function("__global__ void elements", "kernels::KernelArguments arguments",
                         core::text("compute_problems<", name, ", ", groups.threads, ", ",
                                    groups.problems, ", ", groups.shared_bytes, ">(arguments)"));
@@ -334,7 +311,7 @@ LaunchShape launch_of(const Kernel& kernel) {
     constexpr index_t most_blocks_of_rows = 1 << 20;
     const kernels::Walk walk = walk_over(kernel.elements);
     if (is_of_batches(kernel)) {
-        const Groups groups = groups_of(kernel);
+        const ProblemGroups groups = problem_groups(kernel);
         const auto threads = static_cast<unsigned>(groups.threads * groups.problems);
         const index_t blocks = (walk.count + groups.problems - 1) / groups.problems;
         return {static_cast<unsigned>(std::clamp<index_t>(blocks, 1, most_blocks_of_problems)), 1,
@@ -390,7 +367,7 @@ std::string kernel_text(const Plan& plan, Target target) {
     std::string structs, all;
     for (const Kernel* kernel : plan.kernels()) {
         if (!is_generated(*kernel)) continue;
-        structs += writer_of(*plan.program, *kernel, preamble)->text();
+        structs += writer_of(*plan.program, *kernel, target, preamble)->text();
         structs += functions(*kernel, target);
     }
     if (target == Target::cpu) all += "#define APERTURE_COMPOSE_CPU\n";

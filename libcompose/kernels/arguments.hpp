@@ -24,6 +24,15 @@ inline constexpr index_t vector_row = 4096;
 /// Problems of batches are walked over in strips of 64.
 inline constexpr index_t problems_of_row = 8;
 
+/// Numbers from a problem to the next in a device's shared memory. Large groups have theirs aligned
+/// to pieces of 16 bytes. Small ones share a warp and must not meet in a bank: their problems are
+/// an odd number of numbers apart, or of pieces where copies number by number would take too long.
+APERTURE_HD constexpr index_t stride_of_problems(int threads, index_t size, index_t bytes) {
+    const index_t piece = 16 / bytes;
+    if (threads >= lanes) return (size + piece - 1) / piece * piece;
+    return size % piece == 0 && size >= 64 ? (size / piece | 1) * piece : size | 1;
+}
+
 /// The rows of a kernel's elements: of all planes of an array, or of a vector.
 struct Walk {
     index_t rows = 0, columns = 0;

@@ -98,8 +98,9 @@ struct LaneRows {
         return b;
     }
     /// Each lane takes its row from those below.
-    template <class View>
-    friend void exchange_rows(const View& matrix, int row, const LaneRows& others, int column) {
+    template <class Group, class View>
+    friend void exchange_rows(const Group&, const View& matrix, int row, const LaneRows& others,
+                              int column) {
         const auto here = matrix(row, column);
         auto chosen = here;
         for (int other = row + 1; other < matrix.rows; ++other) {

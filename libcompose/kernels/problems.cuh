@@ -4,7 +4,8 @@
 
 // Walks over the problems of batches. A generated kernel K has
 //     K(void* const* symbols)    loads scalars and computes those that depend on them alone
-//     Chip<On>                   numbers of its symbols, and what calls need beside
+//     Chip<On>                   numbers of its symbols, and what calls need beside; without those
+//                                that compute() has in registers
 //     load(on, chip)             from memory
 //     compute(on, chip)          the calls, by a group of threads for each problem
 //     store(on, chip)            what lives on
@@ -18,7 +19,7 @@
 #if defined(APERTURE_COMPOSE_CPU)
 #include "libcompose/kernels/lanes.hpp"
 #else
-#include "libcore/gpu/kernel.cuh"
+#include "libcore/gpu/block.cuh"
 #endif
 
 namespace aperture::compose::kernels {
@@ -166,6 +167,7 @@ template <int threads>
 struct ThreadGroup {
     static_assert(threads <= core::warp_size ? core::warp_size % threads == 0 : true);
     static constexpr int size = threads;
+    static constexpr bool in_registers = threads == 1;
     int rank = core::thread_rank() % threads;
 
     __device__ __forceinline__ void sync() const {
@@ -178,36 +180,108 @@ struct ThreadGroup {
     }
 };
 
-/// Problems of a block of threads, each by a group; their numbers are in shared memory.
+/// What a thread moves at once.
+struct alignas(16) Piece {
+    unsigned long long halves[2];
+};
+
+/// Problems of a block of threads, each by a group. What is loaded or stored is in shared memory;
+/// the other numbers, too, if a group has more than one thread.
 template <int threads, int problems>
 struct BlockProblems {
     index_t first;
     int count;  ///< of `problems`, those that there are
 
-    /// Problems are an odd number of numbers apart, so that groups do not meet in a bank.
     template <class T, int size>
-    struct Numbers {
-        static constexpr int stride = problems == 1 ? size : size | 1;
+    struct alignas(sizeof(Piece)) Numbers {
+        static constexpr int stride =
+            problems == 1 ? size : int(stride_of_problems(threads, size, sizeof(T)));
+        static constexpr bool is_dense = stride == size;
+        static constexpr int of_piece = int(sizeof(Piece) / sizeof(T));
+        /// Whether a block's problems, or each of them, are whole pieces here and in memory.
+        static constexpr bool are_pieces = is_dense
+                                               ? problems * size % of_piece == 0
+                                               : size % of_piece == 0 && stride % of_piece == 0;
         T values[problems * stride];
+
+        /// Of numbers i `width`, ..., i `width` + `width` - 1 of the block's in memory.
+        template <int width>
+        __device__ __forceinline__ static int place(int i) {
+            if constexpr (is_dense) {
+                return i * width;
+            } else {
+                constexpr int of_problem = size / width;
+                return i / of_problem * stride + i % of_problem * width;
+            }
+        }
+    };
+    /// In registers.
+    template <class T, int size>
+    struct Own {
+        T values[size];
     };
     __device__ __forceinline__ ThreadGroup<threads> group() const { return {}; }
-    template <int rows, int columns, class T, int size>
-    __device__ __forceinline__ bodies::Small<T, rows, columns> view(
+    template <int rows, int columns, int row_stride = columns, class T, int size>
+    __device__ __forceinline__ bodies::Small<T, rows, columns, row_stride> view(
         Numbers<T, size>& numbers) const {
         const int mine = core::thread_rank() / threads;
         return {numbers.values + mine * Numbers<T, size>::stride};
     }
+    template <int rows, int columns, class T, int size>
+    __device__ __forceinline__ bodies::Small<T, rows, columns> view(Own<T, size>& numbers) const {
+        return {numbers.values};
+    }
+    /// Starts a load, which wait_for_copies() and a barrier complete.
     template <class T, int size>
     __device__ __forceinline__ void load(const T* from, Numbers<T, size>& to) const {
-        for (int i = core::thread_rank(); i < count * size; i += threads * problems) {
-            to.values[i / size * Numbers<T, size>::stride + i % size] = from[first * size + i];
+        using There = Numbers<T, size>;
+        const T* const source = from + first * size;
+        if constexpr (There::are_pieces) {
+            if (is_whole(source)) {
+                constexpr int width = There::of_piece;
+                each(problems * size / width, [&](int i) {
+                    core::copy_async<sizeof(Piece)>(to.values + There::template place<width>(i),
+                                                    source + i * width);
+                });
+                return;
+            }
         }
+        each(count * size, [&](int i) {
+            T* const number = to.values + There::template place<1>(i);
+            if constexpr (sizeof(T) >= 4) {
+                core::copy_async<sizeof(T)>(number, source + i);
+            } else {
+                *number = source[i];
+            }
+        });
     }
     template <class T, int size>
     __device__ __forceinline__ void store(const Numbers<T, size>& from, T* to) const {
-        for (int i = core::thread_rank(); i < count * size; i += threads * problems) {
-            to[first * size + i] = from.values[i / size * Numbers<T, size>::stride + i % size];
+        using There = Numbers<T, size>;
+        T* const target = to + first * size;
+        if constexpr (There::are_pieces) {
+            if (is_whole(target)) {
+                constexpr int width = There::of_piece;
+                each(problems * size / width, [&](int i) {
+                    *reinterpret_cast<Piece*>(target + i * width) = *reinterpret_cast<const Piece*>(
+                        from.values + There::template place<width>(i));
+                });
+                return;
+            }
         }
+        each(count * size, [&](int i) { target[i] = from.values[There::template place<1>(i)]; });
+    }
+
+  private:
+    /// Whether all problems are there and their memory is aligned to pieces.
+    __device__ __forceinline__ bool is_whole(const void* memory) const {
+        return count == problems && reinterpret_cast<unsigned long long>(memory) % 16 == 0;
+    }
+    /// body(i) for each i < `all`, by one thread of the block.
+    template <class Body>
+    __device__ __forceinline__ static void each(int all, const Body& body) {
+        APERTURE_UNROLL_BY(4)
+        for (int i = core::thread_rank(); i < all; i += threads * problems) body(i);
     }
 };
 
@@ -224,6 +298,8 @@ __device__ __forceinline__ void compute_problems(const KernelArguments& argument
         const index_t left = arguments.walk.count - first;
         const On on{first, left < problems ? int(left) : problems};
         kernel.load(on, chip);
+        core::commit_copies();
+        core::wait_for_copies();
         __syncthreads();
         if (core::thread_rank() / threads < on.count) kernel.compute(on, chip);
         __syncthreads();

@@ -7,9 +7,10 @@
 
 /// Bodies of operations on problems of batches: small matrices, and vectors as matrices of one
 /// column. A group of threads works on one problem: `rank` is the thread's, `size` how many there
-/// are, and sync() waits for all. An entry is computed by one thread, in one order of sums, so that
-/// results are the same bits for every group. Results must not be operands, and operands must be
-/// there before a call; results are there after the next sync().
+/// are, sync() waits for all, and `in_registers` says that numbers have no addresses, so that loops
+/// must be unrolled. An entry is computed by one thread, in one order of sums, so that results are
+/// the same bits for every group. Results must not be operands, and operands must be there before a
+/// call; results are there after the next sync().
 namespace aperture::compose::bodies {
 
 using core::add_norm;
@@ -23,6 +24,7 @@ using core::RealOf;
 /// The group of a CPU.
 struct Alone {
     static constexpr int rank = 0, size = 1;
+    static constexpr bool in_registers = false;
     void sync() const {}
 };
 
@@ -35,13 +37,13 @@ struct WithoutConst<const T> {
     using Type = T;
 };
 
-/// A matrix in C order whose extents the compiler knows.
-template <class T, int row_count, int column_count>
+/// A matrix in C order, rows `stride` numbers apart, whose extents the compiler knows.
+template <class T, int row_count, int column_count, int stride = column_count>
 struct Small {
     using Number = typename WithoutConst<T>::Type;
     static constexpr int rows = row_count, columns = column_count;
     T* entries;
-    APERTURE_HD T& operator()(int row, int column) const { return entries[row * columns + column]; }
+    APERTURE_HD T& operator()(int row, int column) const { return entries[row * stride + column]; }
 };
 /// The same with extents that it does not.
 template <class T>
@@ -52,18 +54,43 @@ struct Matrix {
     APERTURE_HD T& operator()(int row, int column) const { return entries[row * columns + column]; }
 };
 
+/// Unroll the loop that follows: over numbers in registers, or on a device by fours, so that
+/// neighbours in shared memory are read at once.
+#if defined(__CUDACC__)
+#define APERTURE_IN_REGISTERS _Pragma("unroll")
+#define APERTURE_BY_FOURS _Pragma("unroll 4")
+#else
+#define APERTURE_IN_REGISTERS _Pragma("GCC unroll 8")
+#define APERTURE_BY_FOURS
+#endif
+
+/// body(i) for first <= i < end, one after the other, by each thread of the group.
+template <class Group, class Body>
+APERTURE_HD void in_turn(const Group&, int first, int end, const Body& body) {
+    if constexpr (Group::in_registers) {
+        APERTURE_IN_REGISTERS
+        for (int i = first; i < end; ++i) body(i);
+    } else {
+        APERTURE_BY_FOURS
+        for (int i = first; i < end; ++i) body(i);
+    }
+}
 /// body(i) for each i < count, by one thread of the group.
 template <class Group, class Body>
 APERTURE_HD void each(const Group& group, int count, const Body& body) {
-    for (int i = group.rank; i < count; i += Group::size) body(i);
+    if constexpr (Group::size == 1) {
+        in_turn(group, 0, count, body);
+    } else {
+        for (int i = group.rank; i < count; i += Group::size) body(i);
+    }
 }
 /// body(row, column) for each entry, by one thread of the group.
 template <class Group, class Body>
 APERTURE_HD void each_entry(const Group& group, int rows, int columns, const Body& body) {
     if constexpr (Group::size == 1) {
-        for (int row = 0; row < rows; ++row) {
-            for (int column = 0; column < columns; ++column) body(row, column);
-        }
+        in_turn(group, 0, rows, [&](int row) {
+            in_turn(group, 0, columns, [&](int column) { body(row, column); });
+        });
     } else {
         for (int i = group.rank; i < rows * columns; i += Group::size) {
             body(i / columns, i % columns);
@@ -113,10 +140,22 @@ template <class Real>
 using IndexOf = typename IndexOfType<Real>::Type;
 APERTURE_HD int choose_index(bool condition, int a, int b) { return condition ? a : b; }
 template <class View>
-APERTURE_HD void exchange_rows(const View& matrix, int row, int other, int column) {
+APERTURE_HD void exchange_entries(const View& matrix, int row, int other, int column) {
     const auto entry = matrix(row, column);
     matrix(row, column) = matrix(other, column);
     matrix(other, column) = entry;
+}
+/// Of one column; `other` is not before `row`.
+template <class Group, class View>
+APERTURE_HD void exchange_rows(const Group& group, const View& matrix, int row, int other,
+                               int column) {
+    if constexpr (Group::in_registers) {  // The compiler must know each row.
+        in_turn(group, row + 1, matrix.rows, [&](int below) {
+            if (below == other) exchange_entries(matrix, row, below, column);
+        });
+    } else {
+        exchange_entries(matrix, row, other, column);
+    }
 }
 
 /// A number that all problems share, as problems that are computed at once need it.
@@ -153,20 +192,14 @@ APERTURE_HD typename View::Number entry(const View& matrix, int row, int column)
     if constexpr (form == Form::adjoint) return conj(matrix(column, row));
 }
 
-/// Unrolls a loop over a tile, so that the tile is in registers.
-#if defined(__CUDACC__)
-#define APERTURE_IN_REGISTERS _Pragma("unroll")
-#else
-#define APERTURE_IN_REGISTERS _Pragma("GCC unroll 8")
-#endif
-
 /// Keeps a number in a register, if it is one that compilers would load at each use.
 template <class T>
 APERTURE_HD void hold(T&) {}
 
 /// Entries [row, row + rows) x [column, column + columns) of C = A B, by one thread.
-template <int rows, int columns, Form form_a, Form form_b, class C, class A, class B>
-APERTURE_HD void multiply_tile(const C& c, const A& a, const B& b, int row, int column) {
+template <int rows, int columns, Form form_a, Form form_b, class Group, class C, class A, class B>
+APERTURE_HD void multiply_tile(const Group& group, const C& c, const A& a, const B& b, int row,
+                               int column) {
     using Number = typename C::Number;
     const int depth = form_a == Form::plain ? a.columns : a.rows;
     Number sums[rows][columns];
@@ -175,7 +208,7 @@ APERTURE_HD void multiply_tile(const C& c, const A& a, const B& b, int row, int 
         APERTURE_IN_REGISTERS
         for (int j = 0; j < columns; ++j) sums[i][j] = Number(0);
     }
-    for (int k = 0; k < depth; ++k) {
+    in_turn(group, 0, depth, [&](int k) {
         Number left[rows];
         APERTURE_IN_REGISTERS
         for (int i = 0; i < rows; ++i) left[i] = entry<form_a>(a, row + i, k);
@@ -186,7 +219,7 @@ APERTURE_HD void multiply_tile(const C& c, const A& a, const B& b, int row, int 
             APERTURE_IN_REGISTERS
             for (int i = 0; i < rows; ++i) sums[i][j] = multiply_add(sums[i][j], left[i], right);
         }
-    }
+    });
     APERTURE_IN_REGISTERS
     for (int i = 0; i < rows; ++i) {
         APERTURE_IN_REGISTERS
@@ -201,26 +234,36 @@ struct MatrixMultiply {
     APERTURE_HD static void of(const Group& group, const C& c, const A& a, const B& b) {
         if constexpr (Group::size == 1) {
             constexpr int tile = core::is_complex<typename C::Number> ? 2 : 4;
-            int row = 0;
-            for (; row + tile <= c.rows; row += tile) multiply_rows<tile, tile>(c, a, b, row);
-            for (; row < c.rows; ++row) multiply_rows<1, tile>(c, a, b, row);
+            const int tiles = c.rows / tile;
+            in_turn(group, 0, tiles,
+                    [&](int i) { multiply_rows<tile, tile>(group, c, a, b, i * tile); });
+            in_turn(group, tiles * tile, c.rows,
+                    [&](int row) { multiply_rows<1, tile>(group, c, a, b, row); });
         } else {
-            each_entry(group, c.rows, c.columns, [&](int row, int column) {
-                multiply_tile<1, 1, form_a, form_b>(c, a, b, row, column);
+            constexpr int tile = rows_of_tile(C::rows, C::rows * C::columns / Group::size);
+            each_entry(group, c.rows / tile, c.columns, [&](int i, int column) {
+                multiply_tile<tile, 1, form_a, form_b>(group, c, a, b, i * tile, column);
             });
         }
     }
 
   private:
-    template <int rows, int tile, class C, class A, class B>
-    APERTURE_HD static void multiply_rows(const C& c, const A& a, const B& b, int row) {
-        int column = 0;
-        for (; column + tile <= c.columns; column += tile) {
-            multiply_tile<rows, tile, form_a, form_b>(c, a, b, row, column);
-        }
-        for (; column < c.columns; ++column) {
-            multiply_tile<rows, 1, form_a, form_b>(c, a, b, row, column);
-        }
+    /// A power of two, at most 8, that divides `rows`, so that a thread computes `entries`.
+    APERTURE_HD static constexpr int rows_of_tile(int rows, int entries) {
+        int tile = 8;
+        while (tile > 1 && (tile > entries || rows % tile != 0)) tile /= 2;
+        return tile;
+    }
+    template <int rows, int tile, class Group, class C, class A, class B>
+    APERTURE_HD static void multiply_rows(const Group& group, const C& c, const A& a, const B& b,
+                                          int row) {
+        const int tiles = c.columns / tile;
+        in_turn(group, 0, tiles, [&](int i) {
+            multiply_tile<rows, tile, form_a, form_b>(group, c, a, b, row, i * tile);
+        });
+        in_turn(group, tiles * tile, c.columns, [&](int column) {
+            multiply_tile<rows, 1, form_a, form_b>(group, c, a, b, row, column);
+        });
     }
 };
 
@@ -231,9 +274,8 @@ struct RankK {
         each_entry(group, c.rows, c.columns, [&](int row, int column) {
             if (column > row) return;
             typename C::Number sum(0);
-            for (int k = 0; k < a.columns; ++k) {
-                sum = multiply_add_conj(sum, a(row, k), a(column, k));
-            }
+            in_turn(group, 0, a.columns,
+                    [&](int k) { sum = multiply_add_conj(sum, a(row, k), a(column, k)); });
             if (row == column) sum = real_part(sum);
             c(row, column) = sum;
             c(column, row) = conj(sum);
@@ -257,7 +299,8 @@ struct Dot {
     APERTURE_HD static void of(const Group& group, const C& c, const X& x, const X& y) {
         each(group, 1, [&](int) {
             typename C::Number sum(0);
-            for (int k = 0; k < x.rows; ++k) sum = multiply_add_conj(sum, y(k, 0), x(k, 0));
+            in_turn(group, 0, x.rows,
+                    [&](int k) { sum = multiply_add_conj(sum, y(k, 0), x(k, 0)); });
             c(0, 0) = sum;
         });
     }
@@ -269,7 +312,8 @@ struct Norm {
     APERTURE_HD static void of(const Group& group, const C& c, const X& x) {
         each(group, 1, [&](int) {
             typename C::Number sum(0);
-            for (int k = 0; k < x.rows * x.columns; ++k) sum = add_norm(sum, x.entries[k]);
+            in_turn(group, 0, x.rows * x.columns,
+                    [&](int k) { sum = add_norm(sum, x.entries[k]); });
             c(0, 0) = sqrt(sum);
         });
     }
@@ -284,10 +328,11 @@ struct Cholesky {
             l(row, column) = column <= row ? a(row, column) : typename L::Number(0);
         });
         group.sync();
-        for (int j = 0; j < order; ++j) {
+        in_turn(group, 0, order, [&](int j) {
             each(group, order - j, [&](int i) {
                 auto sum = l(j + i, j);
-                for (int k = 0; k < j; ++k) sum = multiply_add_conj(sum, -l(j + i, k), l(j, k));
+                in_turn(group, 0, j,
+                        [&](int k) { sum = multiply_add_conj(sum, -l(j + i, k), l(j, k)); });
                 l(j + i, j) = sum;
             });
             group.sync();
@@ -296,7 +341,7 @@ struct Cholesky {
             each(group, order - j - 1, [&](int i) { l(j + 1 + i, j) = l(j + 1 + i, j) * inverse; });
             group.sync();
             if (group.rank == 0) l(j, j) = root;
-        }
+        });
     }
 };
 
@@ -309,55 +354,66 @@ APERTURE_HD auto inverse_of(T entry) {
     if constexpr (diagonal == Diagonal::ones) return RealOf<T>(1);
 }
 
+/// Whether there are as many columns as threads, so that a thread computes all of a column.
+template <class Group, class X>
+APERTURE_HD constexpr bool fills_columns() {
+    if constexpr (Group::size == 1) {
+        return true;
+    } else {
+        return X::columns >= Group::size;
+    }
+}
+
 /// X = T^-1 X, of a triangular T that is read in a form; its columns are eliminated from the first
 /// on if it is lower triangular, else from the last on. Also waits for X.
 template <bool lower, Diagonal diagonal, Form form, class Group, class T, class X>
 APERTURE_HD void solve_triangle(const Group& group, const T& t, const X& x) {
     const int order = x.rows;
     const auto place = [&](int step) { return lower ? step : order - 1 - step; };
-    if (x.columns >= Group::size) {  // A thread computes all of a column.
-        for (int step = 0; step < order; ++step) {
+    if constexpr (fills_columns<Group, X>()) {
+        in_turn(group, 0, order, [&](int step) {
             const int row = place(step);
             const auto inverse = inverse_of<diagonal>(t(row, row));
             each(group, x.columns, [&](int column) {
                 auto sum = x(row, column);
-                for (int before = 0; before < step; ++before) {
+                in_turn(group, 0, step, [&](int before) {
                     const int k = place(before);
                     sum = multiply_add(sum, -entry<form>(t, row, k), x(k, column));
-                }
+                });
                 x(row, column) = diagonal == Diagonal::ones ? sum : scaled(sum, inverse);
             });
-        }
-        group.sync();
-        return;
-    }
-    for (int step = 0; step < order; ++step) {
-        const int k = place(step);
-        if constexpr (diagonal != Diagonal::ones) {
-            const auto inverse = inverse_of<diagonal>(t(k, k));
-            each(group, x.columns,
-                 [&](int column) { x(k, column) = scaled(x(k, column), inverse); });
-            group.sync();
-        }
-        each_entry(group, order - 1 - step, x.columns, [&](int i, int column) {
-            const int row = place(step + 1 + i);
-            x(row, column) = multiply_add(x(row, column), -entry<form>(t, row, k), x(k, column));
         });
         group.sync();
+    } else {
+        in_turn(group, 0, order, [&](int step) {
+            const int k = place(step);
+            if constexpr (diagonal != Diagonal::ones) {
+                const auto inverse = inverse_of<diagonal>(t(k, k));
+                each(group, x.columns,
+                     [&](int column) { x(k, column) = scaled(x(k, column), inverse); });
+                group.sync();
+            }
+            each_entry(group, order - 1 - step, x.columns, [&](int i, int column) {
+                const int row = place(step + 1 + i);
+                x(row, column) =
+                    multiply_add(x(row, column), -entry<form>(t, row, k), x(k, column));
+            });
+            group.sync();
+        });
     }
 }
 
 /// The row, from k on, of column k's largest entry. All threads find it.
-template <class A>
-APERTURE_HD auto pivot_row(const A& a, int k) {
+template <class Group, class A>
+APERTURE_HD auto pivot_row(const Group& group, const A& a, int k) {
     auto largest = weight(a(k, k));
     IndexOf<decltype(largest)> pivot(k);
-    for (int row = k + 1; row < a.rows; ++row) {
+    in_turn(group, k + 1, a.rows, [&](int row) {
         const auto other = weight(a(row, k));
         const auto larger = largest < other;
         largest = choose(larger, other, largest);
         pivot = choose_index(larger, row, pivot);
-    }
+    });
     return pivot;
 }
 
@@ -366,30 +422,31 @@ APERTURE_HD auto pivot_row(const A& a, int k) {
 template <bool pivots, class Group, class A, class X>
 APERTURE_HD void factor_lu(const Group& group, const A& a, const X& x) {
     const int order = a.rows;
-    for (int k = 0; k < order; ++k) {
+    in_turn(group, 0, order, [&](int k) {
         each(group, order - k, [&](int i) {
             auto sum = a(k + i, k);
-            for (int m = 0; m < k; ++m) sum = multiply_add(sum, -a(k + i, m), a(m, k));
+            in_turn(group, 0, k, [&](int m) { sum = multiply_add(sum, -a(k + i, m), a(m, k)); });
             a(k + i, k) = sum;
         });
         group.sync();
         if constexpr (pivots) {
-            const auto pivot = pivot_row(a, k);
+            const auto pivot = pivot_row(group, a, k);
             group.sync();
-            each(group, order, [&](int column) { exchange_rows(a, k, pivot, column); });
-            each(group, x.columns, [&](int column) { exchange_rows(x, k, pivot, column); });
+            each(group, order, [&](int column) { exchange_rows(group, a, k, pivot, column); });
+            each(group, x.columns, [&](int column) { exchange_rows(group, x, k, pivot, column); });
             group.sync();
         }
         each(group, order - k - 1, [&](int i) {
             auto sum = a(k, k + 1 + i);
-            for (int m = 0; m < k; ++m) sum = multiply_add(sum, -a(k, m), a(m, k + 1 + i));
+            in_turn(group, 0, k,
+                    [&](int m) { sum = multiply_add(sum, -a(k, m), a(m, k + 1 + i)); });
             a(k, k + 1 + i) = sum;
         });
         const auto inverse = reciprocal(a(k, k));
         each(group, order - k - 1,
              [&](int i) { a(k + 1 + i, k) = product(a(k + 1 + i, k), inverse); });
         group.sync();
-    }
+    });
 }
 
 /// A = L U without exchanges of rows, ones on the diagonal of L; or row p(i) of A is row i of L U.
@@ -471,9 +528,9 @@ struct Inverse {
 template <class Group, class Work>
 APERTURE_HD void factor_qr(const Group& group, const Work& work, int columns) {
     using Number = typename Work::Number;
-    for (int k = 0; k < columns; ++k) {
+    in_turn(group, 0, columns, [&](int k) {
         RealOf<Number> squares(0);
-        for (int i = k; i < work.rows; ++i) squares = add_norm(squares, work(i, k));
+        in_turn(group, k, work.rows, [&](int i) { squares = add_norm(squares, work(i, k)); });
         const Number head = work(k, k);
         const auto length = sqrt(squares), of_head = sqrt(norm(head));
         const RealOf<Number> zero(0), one(1);
@@ -483,18 +540,17 @@ APERTURE_HD void factor_qr(const Group& group, const Work& work, int columns) {
         each(group, work.columns - k - 1, [&](int j) {
             const int column = k + 1 + j;
             Number sum = product(conj(top), work(k, column));
-            for (int i = k + 1; i < work.rows; ++i) {
-                sum = multiply_add_conj(sum, work(i, column), work(i, k));
-            }
+            in_turn(group, k + 1, work.rows,
+                    [&](int i) { sum = multiply_add_conj(sum, work(i, column), work(i, k)); });
             sum = sum * scale;
-            for (int i = k + 1; i < work.rows; ++i) {
+            in_turn(group, k + 1, work.rows, [&](int i) {
                 work(i, column) = multiply_add(work(i, column), -work(i, k), sum);
-            }
+            });
             work(k, column) = product(-conj(phase), work(k, column) - product(top, sum));
         });
         group.sync();
         if (group.rank == 0) work(k, k) = Number(length);
-    }
+    });
     group.sync();
 }
 

@@ -78,11 +78,12 @@ const std::map<std::string, std::string>& programs() {
             s = sum(w); odd = copy(k);
             return q, w, odd;
         })"},
-        // Groups of one thread, of 8 and 32 lanes, and of a block.
+        // A thread, groups of 8 and 32 lanes, or a block for a problem.
         {"Batches", R"(program batches {
             input A: batch f32[70, 6, 9]; input B: batch f32[70, 6, 3]; inout x: batch f32[70, 6];
             input C: batch c64[69, 3, 3]; input c: batch c64[69, 3]; input M: batch f64[70, 2, 2];
             input D: batch f64[9, 24, 24]; input d: batch f64[9, 24]; input k: scalar f64;
+            input G: batch f32[33, 16, 16]; local H: batch f32[33, 16, 16];
             constant n = 3; local i: iteration i64; local two: scalar f64;
             local S: batch f32[70, 6, 6]; local L: batch f32[70, 6, 6];
             local Z: batch f32[70, 6, 3]; local y: batch f32[70, 6]; local s: batch f32[70, 1];
@@ -96,7 +97,8 @@ const std::map<std::string, std::string>& programs() {
             V, W, p = lu<pivots = true>(C);
             two = add(k, k); N = multiply(two, M); Lo, Up = lu(N); N = matrix_multiply(Lo, Up);
             E = matrix_multiply<a = transposed, b = adjoint>(D, D); e = solve(D, d);
-            return x, Z, R, r, I, V, W, p, N, E, e, two;
+            H = matrix_multiply<b = transposed>(G, G);
+            return x, Z, R, r, I, V, W, p, N, E, e, H, two;
         })"},
         {"Reductions", R"(program p {
             input x: array f32[9, 600]; input y: array f64[9, 600]; input a: array c64[9, 600];

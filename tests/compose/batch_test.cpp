@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/problem_groups.hpp"
 #include "tests/compose/simt_executable.hpp"
 
 namespace aperture::compose {
@@ -424,11 +425,79 @@ TEST_P(ComposeBatchBits, AreThoseOfEveryBackEnd) {
     for (const auto order : {core::LaneOrder::forward, core::LaneOrder::random}) {
         expect_same_bits(run_on_simt(text, inputs, Fusion::thesis, order), expected);
     }
+    expect_same_bits(run_on_simt(text, inputs, Fusion::none, core::LaneOrder::random), expected);
 }
 INSTANTIATE_TEST_SUITE_P(Types, ComposeBatchBits,
                          testing::Values(BitCase{Dtype::f32, 7}, BitCase{Dtype::f64, 3},
                                          BitCase{Dtype::c64, 4}, BitCase{Dtype::c128, 1}),
                          [](const auto& one) { return std::string(name_of(one.param.dtype)); });
+
+TEST(ComposeBatch, ThreadsHaveTheSameBitsForAllSizes) {
+    constexpr std::array counts{33, 1000, 32, 1, 31, 128, 129, 65};  // of problems, by orders
+    for (const Dtype dtype : all_types) {
+        std::string declarations, statements, returned;
+        for (int n = 1; n <= (is_complex(dtype) ? 5 : 8); ++n) {
+            const auto declare = [&](const char* source, const char* name, int rows, int columns) {
+                declarations += core::text(
+                    source, " ", name, n, ": ",
+                    text_of(batch(dtype, {counts[std::size_t(n - 1)], rows, columns})), ";\n");
+                if (std::string(source) == "local") {
+                    returned += core::text(returned.empty() ? "" : ", ", name, n);
+                }
+            };
+            declare("input", "A", n, n);
+            declare("input", "S", n, n);
+            declare("input", "C", n + 1, n);
+            declare("local", "P", n, n + 1);
+            declare("local", "X", n, n);
+            declare("local", "Z", n, n);
+            declare("local", "R", n, n);
+            statements += core::text("P", n, " = matrix_multiply<b = adjoint>(A", n, ", C", n,
+                                     ");\nX", n, " = solve(A", n, ", S", n, ");\nZ", n,
+                                     " = inverse<matrix = positive_definite>(S", n, ");\nR", n,
+                                     " = qr(C", n, ");\n");
+        }
+        const std::string text =
+            "program p {\n" + declarations + statements + "return " + returned + ";\n}\n";
+        const Values inputs = inputs_of(parse(text));
+        // Without fusion each call has the registers of a thread for itself.
+        expect_same_bits(run_on_simt(text, inputs, Fusion::none, core::LaneOrder::random),
+                         run(text, inputs, Fusion::none));
+    }
+}
+
+TEST(ComposeBatch, BlocksComputeAllProblemsOfAnyMemory) {
+    // Rows of 9 numbers are copied in pieces of 16 bytes where they are aligned.
+    const std::string text =
+        "program p { input A: batch f32[1000, 3, 3]; input B: batch f32[1000, 3, 3];"
+        "local C: batch f32[1000, 3, 3]; C = matrix_multiply(A, B); return C; }";
+    const Program program = parse(text);
+    const Values inputs = inputs_of(program);
+    const Values expected = run(text, inputs);
+    for (const std::size_t offset : {0, 1, 2}) {
+        std::vector<float> memory[3];
+        const auto argument = [&](int i, const Numbers* numbers) {
+            memory[i].resize(9000 + offset);
+            if (numbers != nullptr) {
+                for (index_t k = 0; k < 9000; ++k) {
+                    memory[i][std::size_t(k) + offset] = static_cast<float>(numbers->at(k).real());
+                }
+            }
+            return Argument{memory[i].data() + offset, batch(Dtype::f32, {1000, 3, 3})};
+        };
+        const Arguments arguments{{"A", argument(0, &inputs.at("A"))},
+                                  {"B", argument(1, &inputs.at("B"))}};
+        const std::vector<Argument> results{argument(2, nullptr)};
+        core::Simt simt(core::LaneOrder::random);
+        SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
+        executable.most_blocks = 3;
+        executable.run(simt, arguments, results);
+        for (index_t k = 0; k < 9000; ++k) {
+            ASSERT_EQ(memory[2][std::size_t(k) + offset], expected.at("C").at(k).real())
+                << "number " << k << ", offset " << offset;
+        }
+    }
+}
 
 TEST(ComposeBatch, OfNoProblemsIsNothing) {
     const std::string text =
@@ -506,6 +575,28 @@ TEST(ComposeBatch, CallsOfAsManyProblemsAreOneKernel) {
               (Kernels{{"transposed"}, {"transposed"}, {"copy"}}));
 }
 
+/// Threads that a device gives a problem of a program of one kernel.
+int threads_of(const std::string& text) {
+    const Plan made = plan(parse(text), Registry(), Fusion::thesis);
+    return problem_groups(*made.kernels().at(0)).threads;
+}
+
+TEST(ComposeBatch, SmallProblemsHaveAThreadEach) {
+    const auto product = [](const char* type, int order) {
+        const std::string matrices = core::text("batch ", type, "[9, ", order, ", ", order, "]");
+        return core::text("program p { input A: ", matrices, "; local B: ", matrices,
+                          "; B = matrix_multiply(A, A); return B; }");
+    };
+    EXPECT_EQ(threads_of(product("f32", 8)), 1);
+    EXPECT_EQ(threads_of(product("c64", 5)), 1);
+    EXPECT_EQ(threads_of(product("f32", 16)), 32);
+    EXPECT_EQ(threads_of(product("c128", 21)), 128);
+    // Their workspaces would not fit registers, small results as they are.
+    EXPECT_EQ(threads_of("program p { input A: batch f64[9, 12, 12]; input b: batch f64[9, 12];"
+                         "local x: batch f64[9, 12]; x = solve(A, b); return x; }"),
+              8);
+}
+
 /// Listing 1 of Fousek et al.: ||A B c|| (D E + D).
 const char* const listing1 = R"(program listing1 {
     input A: batch f32[1001, 3, 3];
@@ -530,6 +621,7 @@ const char* const listing1 = R"(program listing1 {
 )";
 
 TEST(ComposeBatch, Listing1IsOneKernel) {
+    EXPECT_EQ(threads_of(listing1), 1);
     EXPECT_EQ(
         explain(plan(parse(listing1), Registry(), Fusion::thesis)),
         R"(kernel 1, 1001 problems: matrix_multiply matrix_multiply norm matrix_multiply add multiply
@@ -593,6 +685,7 @@ const char* const kalman = R"(program kalman {
 
 TEST(ComposeBatch, AStepOfKalmansFilterIsOneKernel) {
     EXPECT_EQ(kernels_of(kalman).size(), 1U);
+    EXPECT_EQ(threads_of(kalman), 1);
     const Values inputs = inputs_of(parse(kalman));
     const Values results = run(kalman, inputs, Fusion::none);
     for (index_t p = 0; p < 77; ++p) {
@@ -624,7 +717,8 @@ TEST(ComposeBatch, LargeProblemsHaveTheSameBits) {
     const std::string text =
         "program p { input S: batch f64[18, 40, 40]; input b: batch f64[18, 40];"
         "local x: batch f64[18, 40]; local L: batch f64[18, 40, 40];"
-        "x = solve(S, b); L = cholesky(S); return x, L; }";
+        "local P: batch f64[18, 40, 40]; x = solve(S, b); L = cholesky(S);"
+        "P = matrix_multiply(S, S); return x, L, P; }";
     const Values inputs = inputs_of(parse(text));
     const Values expected = run(text, inputs, Fusion::none);
     expect_same_bits(run(text, inputs, Fusion::thesis, Tier::compiled), expected);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,7 @@ class SimtExecutable {
                                                   sums.data()};
             const auto launch = [&](const char* of, const LaunchShape& shape) {
                 core::launch(simt, function(of, kernel),
-                             {{shape.grid_x, shape.grid_y},
+                             {{std::min(shape.grid_x, most_blocks), shape.grid_y},
                               {shape.block_x, shape.block_y},
                               static_cast<std::size_t>(shape.shared_bytes)},
                              values);
@@ -53,6 +55,8 @@ class SimtExecutable {
 
     /// Why nothing can run.
     std::string reason;
+    /// Of grids, which may have any size.
+    unsigned most_blocks = std::numeric_limits<unsigned>::max();
 
   private:
     static std::string name(const char* function, const Kernel& kernel) {
