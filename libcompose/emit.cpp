@@ -326,8 +326,8 @@ LaunchShape launch_of(const Kernel& kernel) {
         constexpr index_t rows_of_task = 4;
         const bool parts = is_in_parts(kernel);
         const bool has_strips = parts || sums_at(kernel, Level::column) > 0;
-        const index_t strips = has_strips ? std::max<index_t>(walk.row_strips(), 1)
-                                          : blocks(walk.rows, rows_of_task);
+        const index_t strips =
+            has_strips ? std::max<index_t>(walk.row_strips(), 1) : blocks(walk.rows, rows_of_task);
         const index_t pieces = walk.pieces_of_row();
         if (parts) {
             shape.block_y =

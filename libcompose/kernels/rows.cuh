@@ -236,8 +236,8 @@ struct ThreadColumns {
 /// column.
 template <class K>
 inline constexpr int rows_at_once = K::row_sums == 0 || sizeof(typename K::Loaded) >= 16 ? 1
-                                    : sizeof(typename K::Loaded) > 4                     ? 2
-                                                                                         : 4;
+                                    : sizeof(typename K::Loaded) > 4 ? 2
+                                                                     : 4;
 
 /// A warp takes a piece of 256 columns, of the rows of a strip or, where order allows, of a few.
 template <class K>

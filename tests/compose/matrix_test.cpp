@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -68,23 +69,14 @@ TEST(ComposeMatrices, MultipliesMatricesAndVectors) {
     expect_product(dense, ones.data(), floats(memory.results()[3]), 37, 45);
 }
 
-/// A program on A [rows, columns], B as large, x and y with A's columns, u and v with its rows.
-std::string line_program(const std::string& dtype, int rows, int columns, const std::string& body,
-                         const std::string& returned) {
-    const std::string image = core::text("array ", dtype, "[", rows, ", ", columns, "];");
-    const std::string of_rows = core::text("array ", dtype, "[", rows, "];");
-    const std::string of_columns = core::text("array ", dtype, "[", columns, "];");
-    std::string all = "program p { inout A: " + image + "input B: " + image + "local C: " + image;
-    for (const char* name : {"u", "v"}) all += core::text("input ", name, ": ", of_rows);
-    for (const char* name : {"x", "y"}) all += core::text("input ", name, ": ", of_columns);
-    for (const char* name : {"p", "q"}) all += core::text("local ", name, ": ", of_rows);
-    for (const char* name : {"s", "t"}) all += core::text("local ", name, ": ", of_columns);
-    return all + body + " return " + returned + "; }";
-}
-struct LineBody {
-    std::string text, returned;
+/// Statements on A and B [rows, columns], with x, y, s and t as A's rows and u, v, p and q as its
+/// columns.
+struct LineCase {
+    std::string dtype;
+    int rows, columns;
+    std::string body, returned;
 };
-const std::vector<LineBody> line_bodies{
+const std::vector<std::pair<std::string, std::string>> line_bodies{
     // BiCGK, ATAX and GEMVER's first pass.
     {"p = matrix_vector(A, x); s = transposed_matrix_vector(A, u);", "p, s"},
     {"p = matrix_vector(A, x); s = transposed_matrix_vector(A, p);", "p, s"},
@@ -98,37 +90,67 @@ const std::vector<LineBody> line_bodies{
      "s = column_sums(A); t = transposed_matrix_vector(B, p); q = row_sums(B);",
      "q, s, t"},
 };
+LineCase line_case(const char* dtype, int rows, int columns, std::size_t body) {
+    return {dtype, rows, columns, line_bodies[body].first, line_bodies[body].second};
+}
+
+/// A program of several, each with symbols of its own.
+std::string line_program(const std::vector<LineCase>& cases) {
+    std::string symbols, statements, returned;
+    int number = 0;
+    for (const auto& [dtype, rows, columns, body, results] : cases) {
+        const std::string suffix = std::to_string(number++);
+        const auto add = [&](const char* source, const char* names, const std::string& extents) {
+            for (const char* name = names; *name != 0; ++name) {
+                symbols += core::text(source, " ", *name, suffix, ": array ", dtype, extents, ";");
+            }
+        };
+        const std::string image = core::text("[", rows, ", ", columns, "]");
+        add("inout", "A", image);
+        add("input", "B", image);
+        add("local", "C", image);
+        add("input", "uv", core::text("[", rows, "]"));
+        add("local", "pq", core::text("[", rows, "]"));
+        add("input", "xy", core::text("[", columns, "]"));
+        add("local", "st", core::text("[", columns, "]"));
+        // Names of symbols are single letters. "$1" before a digit would be another group.
+        const std::regex symbol("\\b([A-Cp-vxy])\\b");
+        statements += std::regex_replace(body, symbol, "$01" + suffix);
+        returned +=
+            (returned.empty() ? "" : ", ") + std::regex_replace(results, symbol, "$01" + suffix);
+    }
+    return "program p { " + symbols + statements + " return " + returned + "; }";
+}
 
 TEST(ComposeMatrices, SumsOfRowsAndColumnsHaveTheSameBits) {
-    const auto test = [](const char* dtype, int rows, int columns, const LineBody& body) {
-        SCOPED_TRACE(core::text(dtype, " ", rows, " x ", columns, ": ", body.text));
-        after(line_program(dtype, rows, columns, body.text, body.returned), unchanged);
-    };
-    for (const LineBody& body : line_bodies) test("f32", 45, 300, body);
-    test("f32", 1, 1, line_bodies[1]);
-    test("f32", 64, 256, line_bodies[0]);
-    test("f32", 5, 0, line_bodies[0]);
-    test("f32", 0, 5, line_bodies[3]);
-    test("f32", 40, 4500, line_bodies[1]);
-    test("f64", 45, 1300, line_bodies[1]);
-    test("c64", 35, 260, line_bodies[4]);
-    test("c128", 3, 270, line_bodies[0]);
+    std::vector<LineCase> cases;
+    for (std::size_t body = 0; body < line_bodies.size(); ++body) {
+        cases.push_back(line_case("f32", 45, 300, body));
+    }
+    cases.push_back(line_case("f32", 1, 1, 1));
+    cases.push_back(line_case("f32", 64, 256, 0));
+    cases.push_back(line_case("f32", 5, 0, 0));
+    cases.push_back(line_case("f32", 0, 5, 3));
+    cases.push_back(line_case("f32", 40, 4500, 1));
+    cases.push_back(line_case("f64", 45, 1300, 1));
+    cases.push_back(line_case("c64", 35, 260, 4));
+    cases.push_back(line_case("c128", 3, 270, 0));
+    after(line_program(cases), unchanged);
 }
 
 TEST(ComposeMatrices, OnePassReadsAMatrixForItsProductAndThatOfItsTranspose) {
     const auto kernels = [](int columns, const std::string& body) {
-        return plan(parse(line_program("f32", 64, columns, body, "s")), Registry(), Fusion::thesis)
-            .kernels()
-            .size();
+        const Program program = parse(line_program({{"f32", 64, columns, body, "s"}}));
+        return plan(program, Registry(), Fusion::thesis).kernels().size();
     };
-    EXPECT_EQ(kernels(8192, line_bodies[0].text), 1U);
-    EXPECT_EQ(kernels(20000, line_bodies[0].text), 1U);
-    EXPECT_EQ(kernels(8192, line_bodies[1].text), 1U);
+    EXPECT_EQ(kernels(8192, line_bodies[0].first), 1U);
+    EXPECT_EQ(kernels(20000, line_bodies[0].first), 1U);
+    EXPECT_EQ(kernels(8192, line_bodies[1].first), 1U);
     // A row must fit on chip to be read twice.
-    EXPECT_EQ(kernels(8193, line_bodies[1].text), 2U);
-    EXPECT_EQ(kernels(8192, line_bodies[2].text), 1U);
-    EXPECT_EQ(kernels(4096, line_bodies[4].text), 1U);
-    EXPECT_EQ(kernels(8192, line_bodies[4].text), 2U);
+    EXPECT_EQ(kernels(8193, line_bodies[1].first), 2U);
+    EXPECT_EQ(kernels(8192, line_bodies[2].first), 1U);
+    EXPECT_EQ(kernels(4096, line_bodies[4].first), 1U);
+    EXPECT_EQ(kernels(8192, line_bodies[4].first), 2U);
     // Sums of all entries walk otherwise, and what a column's sum is nobody knows before the end.
     EXPECT_EQ(kernels(100, "s = column_sums(A); C = outer_product(u, s); A = add(A, C);"), 2U);
     EXPECT_EQ(kernels(100, "p = matrix_vector(A, x); q = add(p, u); s = column_sums(A);"), 3U);
@@ -136,13 +158,13 @@ TEST(ComposeMatrices, OnePassReadsAMatrixForItsProductAndThatOfItsTranspose) {
 
 TEST(ComposeMatrices, SumsOfRowsAndColumnsAreThoseOfDoublePrecision) {
     constexpr int rows = 70, columns = 900;
-    const ProgramMemory memory = after(
-        line_program("f32", rows, columns,
-                     "p = matrix_vector(B, x); s = transposed_matrix_vector(B, p); q = row_sums(B);"
-                     "t = column_sums(B);",
-                     "p, s, q, t"),
-        unchanged);
-    const float* const b = floats(memory.arguments().at("B"));
+    const ProgramMemory memory =
+        after(line_program({{"f32", rows, columns,
+                             "p = matrix_vector(B, x); s = transposed_matrix_vector(B, p);"
+                             "q = row_sums(B); t = column_sums(B);",
+                             "p, s, q, t"}}),
+              unchanged);
+    const float* const b = floats(memory.arguments().at("B0"));
     const std::vector<double> dense(b, b + rows * columns);
     std::vector<double> transposed(rows * columns);
     for (int i = 0; i < rows * columns; ++i) {
@@ -150,7 +172,7 @@ TEST(ComposeMatrices, SumsOfRowsAndColumnsAreThoseOfDoublePrecision) {
     }
     const std::vector<float> ones(columns, 1);
     const float* const p = floats(memory.results()[0]);
-    expect_product(dense, floats(memory.arguments().at("x")), p, rows, columns);
+    expect_product(dense, floats(memory.arguments().at("x0")), p, rows, columns);
     expect_product(transposed, p, floats(memory.results()[1]), columns, rows);
     expect_product(dense, ones.data(), floats(memory.results()[2]), rows, columns);
     expect_product(transposed, ones.data(), floats(memory.results()[3]), columns, rows);
