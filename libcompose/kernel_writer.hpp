@@ -85,7 +85,7 @@ class KernelWriter {
     /// The member that points to an array.
     std::string pointer(SymbolId id) {
         const bool written = std::count(kernel_.stores.begin(), kernel_.stores.end(), id) > 0;
-        const std::string name = core::text("p", id, "_", program_[id].name);
+        std::string name = core::text("p", id, "_", program_[id].name);
         if (pointers_.insert(id).second) {
             members_ += core::text("    ", written ? "" : "const ", cpp_type(type(id).dtype), "* ",
                                    name, ";\n");
@@ -112,7 +112,7 @@ class KernelWriter {
         if (access == Access::Kind::column) return pointer(id) + "[at.column]";
         const auto found = names_.find(id);
         if (found != names_.end()) return found->second;
-        const std::string from = pointer(id), name = next_name(id);
+        std::string from = pointer(id), name = next_name(id);
         loads_ += core::text("        const ", cpp_type(type(id).dtype), " ", name, " = ", from,
                              "[at.here];\n");
         return name;
@@ -178,7 +178,7 @@ class SumMembers {
   public:
     /// The new sum's name.
     std::string add(std::string_view type, std::string_view combination, std::string_view lanes) {
-        const std::string name = core::text("s", count_);
+        std::string name = core::text("s", count_);
         members_ += core::text("        bodies::LaneSums<", type, ", bodies::", combination, ", ",
                                lanes, "> ", name, ";\n");
         visits_ += core::text("            action(", count_, ", ", name, ", other.", name, ");\n");
