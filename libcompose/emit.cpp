@@ -70,28 +70,25 @@ class ProblemWriter : public KernelWriter {
     /// What is on chip, and the views of all calls.
     void add_numbers(bool device) {
         int workspaces = 0;
-        const int threads = device ? problem_groups(kernel_).threads : 1;
+        const bool by_threads = device && problem_groups(kernel_).threads == 1;
         for (const OnChip& one : kernel_.on_chip) {
             const auto& [id, type] = one;
             const Dtype dtype = type.dtype;
             const std::string name = id >= 0 ? core::text("b", id, "_", program_[id].name)
                                              : core::text("work", workspaces++);
             if (id >= 0) names_[id] = name;
-            const index_t stride = row_stride(one, threads);
             const std::string numbers =
-                core::text("<", cpp_type(dtype), ", ", type.rows() * stride, "> ");
+                core::text("<", cpp_type(dtype), ", ", type.numbers_of_problem(), "> ");
             std::string place = "chip." + name;
-            if (device && threads == 1 && !is_moved(kernel_, one)) {
+            if (by_threads && !is_moved(kernel_, one)) {
                 place = "own_" + name;
                 views_ += core::text("        typename On::template Own", numbers, place, ";\n");
             } else {
                 numbers_ +=
                     core::text("        typename On::template Numbers", numbers, name, ";\n");
             }
-            views_ +=
-                core::text("        const auto ", name, " = on.template view<", type.rows(), ", ",
-                           type.columns(), stride == type.columns() ? "" : core::text(", ", stride),
-                           ">(", place, ");\n");
+            views_ += core::text("        const auto ", name, " = on.template view<", type.rows(),
+                                 ", ", type.columns(), ">(", place, ");\n");
             const std::string real(
                 dtype == Dtype::i64 || dtype == Dtype::boolean ? "void" : cpp_type(real_of(dtype)));
             real_ = real_.empty() || real_ == real ? real : "void";

@@ -25,7 +25,7 @@ index_t shared_bytes(const Kernel& kernel, int threads, int problems) {
     for (const OnChip& one : kernel.on_chip) {
         if (threads == 1 && !is_moved(kernel, one)) continue;
         const index_t size = bytes_of(one.type.dtype);
-        const index_t numbers = one.type.rows() * row_stride(one, threads);
+        const index_t numbers = one.type.numbers_of_problem();
         const index_t stride =
             problems == 1 ? numbers : kernels::stride_of_problems(threads, numbers, size);
         bytes += (problems * stride * size + 15) / 16 * 16;
@@ -88,13 +88,8 @@ bool is_moved(const Kernel& kernel, const OnChip& numbers) {
     return contains(kernel.loads, numbers.id) || contains(kernel.stores, numbers.id);
 }
 
-index_t row_stride(const OnChip& numbers, int threads) {
-    return numbers.id < 0 && threads > 1 ? numbers.type.columns() | 1 : numbers.type.columns();
-}
-
 ProblemGroups problem_groups(const Kernel& kernel) {
-    // Compilers need twice the registers for operands and what they compute ahead. With 32 KB a
-    // warp, seven fit a multiprocessor.
+    // Measured: a few spilled registers and five warps a multiprocessor are faster than groups.
     constexpr index_t most_in_registers = 1100, most_of_warp = 40 << 10;
     return register_bytes(kernel) <= most_in_registers &&
                    shared_bytes(kernel, 1, kernels::lanes) <= most_of_warp

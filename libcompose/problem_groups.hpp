@@ -22,8 +22,4 @@ ProblemGroups problem_groups(const Kernel& kernel);
 /// problem.
 bool is_moved(const Kernel& kernel, const OnChip& numbers);
 
-/// Numbers from a row on chip to the next: odd in workspaces of groups, whose threads work on a row
-/// each and would meet in a bank.
-index_t row_stride(const OnChip& numbers, int threads);
-
 }  // namespace aperture::compose

@@ -221,8 +221,8 @@ struct BlockProblems {
         T values[size];
     };
     __device__ __forceinline__ ThreadGroup<threads> group() const { return {}; }
-    template <int rows, int columns, int row_stride = columns, class T, int size>
-    __device__ __forceinline__ bodies::Small<T, rows, columns, row_stride> view(
+    template <int rows, int columns, class T, int size>
+    __device__ __forceinline__ bodies::Small<T, rows, columns> view(
         Numbers<T, size>& numbers) const {
         const int mine = core::thread_rank() / threads;
         return {numbers.values + mine * Numbers<T, size>::stride};

@@ -37,13 +37,13 @@ struct WithoutConst<const T> {
     using Type = T;
 };
 
-/// A matrix in C order, rows `stride` numbers apart, whose extents the compiler knows.
-template <class T, int row_count, int column_count, int stride = column_count>
+/// A matrix in C order whose extents the compiler knows.
+template <class T, int row_count, int column_count>
 struct Small {
     using Number = typename WithoutConst<T>::Type;
     static constexpr int rows = row_count, columns = column_count;
     T* entries;
-    APERTURE_HD T& operator()(int row, int column) const { return entries[row * stride + column]; }
+    APERTURE_HD T& operator()(int row, int column) const { return entries[row * columns + column]; }
 };
 /// The same with extents that it does not.
 template <class T>

@@ -205,7 +205,9 @@ Values run_on_simt(const std::string& text, Values inputs, Fusion fusion, core::
     const Program program = parse(text);
     Memory memory(program, inputs);
     core::Simt simt(order);
-    SimtExecutable(plan(program, Registry(), fusion)).run(simt, memory.arguments, memory.results);
+    SimtExecutable executable(plan(program, Registry(), fusion));
+    core::expects(executable.reason.empty(), executable.reason);
+    executable.run(simt, memory.arguments, memory.results);
     return memory.named(program);
 }
 
@@ -407,6 +409,13 @@ TEST(ComposeBatch, EveryOperationIsAccurate) {
     }
 }
 
+/// The compiler takes too long for many sanitized kernels.
+#if defined(APERTURE_SANITIZE)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 struct BitCase {
     Dtype dtype;
     index_t order;
@@ -425,6 +434,7 @@ TEST_P(ComposeBatchBits, AreThoseOfEveryBackEnd) {
     for (const auto order : {core::LaneOrder::forward, core::LaneOrder::random}) {
         expect_same_bits(run_on_simt(text, inputs, Fusion::thesis, order), expected);
     }
+    if (sanitized) return;
     expect_same_bits(run_on_simt(text, inputs, Fusion::none, core::LaneOrder::random), expected);
 }
 INSTANTIATE_TEST_SUITE_P(Types, ComposeBatchBits,
@@ -432,37 +442,44 @@ INSTANTIATE_TEST_SUITE_P(Types, ComposeBatchBits,
                                          BitCase{Dtype::c64, 4}, BitCase{Dtype::c128, 1}),
                          [](const auto& one) { return std::string(name_of(one.param.dtype)); });
 
-TEST(ComposeBatch, ThreadsHaveTheSameBitsForAllSizes) {
+/// Products, solutions with pivots, inverses and QR of orders `first` to `last`.
+std::string calls_of_orders(Dtype dtype, int first, int last) {
     constexpr std::array counts{33, 1000, 32, 1, 31, 128, 129, 65};  // of problems, by orders
+    std::string declarations, statements, returned;
+    for (int n = first; n <= last; ++n) {
+        const auto declare = [&](const char* source, const char* name, int rows, int columns) {
+            declarations += core::text(
+                source, " ", name, n, ": ",
+                text_of(batch(dtype, {counts[std::size_t(n - 1)], rows, columns})), ";\n");
+            if (std::string(source) == "local") {
+                returned += core::text(returned.empty() ? "" : ", ", name, n);
+            }
+        };
+        declare("input", "A", n, n);
+        declare("input", "S", n, n);
+        declare("input", "C", n + 1, n);
+        declare("local", "P", n, n + 1);
+        declare("local", "X", n, n);
+        declare("local", "Z", n, n);
+        declare("local", "R", n, n);
+        statements += core::text("P", n, " = matrix_multiply<b = adjoint>(A", n, ", C", n, ");\nX",
+                                 n, " = solve(A", n, ", S", n, ");\nZ", n,
+                                 " = inverse<matrix = positive_definite>(S", n, ");\nR", n,
+                                 " = qr(C", n, ");\n");
+    }
+    return "program p {\n" + declarations + statements + "return " + returned + ";\n}\n";
+}
+
+TEST(ComposeBatch, ThreadsHaveTheSameBitsForAllSizes) {
     for (const Dtype dtype : all_types) {
-        std::string declarations, statements, returned;
-        for (int n = 1; n <= (is_complex(dtype) ? 5 : 8); ++n) {
-            const auto declare = [&](const char* source, const char* name, int rows, int columns) {
-                declarations += core::text(
-                    source, " ", name, n, ": ",
-                    text_of(batch(dtype, {counts[std::size_t(n - 1)], rows, columns})), ";\n");
-                if (std::string(source) == "local") {
-                    returned += core::text(returned.empty() ? "" : ", ", name, n);
-                }
-            };
-            declare("input", "A", n, n);
-            declare("input", "S", n, n);
-            declare("input", "C", n + 1, n);
-            declare("local", "P", n, n + 1);
-            declare("local", "X", n, n);
-            declare("local", "Z", n, n);
-            declare("local", "R", n, n);
-            statements += core::text("P", n, " = matrix_multiply<b = adjoint>(A", n, ", C", n,
-                                     ");\nX", n, " = solve(A", n, ", S", n, ");\nZ", n,
-                                     " = inverse<matrix = positive_definite>(S", n, ");\nR", n,
-                                     " = qr(C", n, ");\n");
+        const int last = sanitized ? 2 : is_complex(dtype) ? 5 : 8;
+        for (int first = 1; first <= last; first += 4) {
+            const std::string text = calls_of_orders(dtype, first, std::min(first + 3, last));
+            const Values inputs = inputs_of(parse(text));
+            // Without fusion each call has the registers of a thread for itself.
+            expect_same_bits(run_on_simt(text, inputs, Fusion::none, core::LaneOrder::random),
+                             run(text, inputs, Fusion::none));
         }
-        const std::string text =
-            "program p {\n" + declarations + statements + "return " + returned + ";\n}\n";
-        const Values inputs = inputs_of(parse(text));
-        // Without fusion each call has the registers of a thread for itself.
-        expect_same_bits(run_on_simt(text, inputs, Fusion::none, core::LaneOrder::random),
-                         run(text, inputs, Fusion::none));
     }
 }
 
