@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import same_bits
-from test_program_batches import algebra, entries, positive, problems, products
-from test_program_library import of_images
+from test_program_batches import algebra, entries, positive, problems, products, with_pivots
+from test_program_library import of_images, transformed
 from test_program_stap import CELLS, CHANNELS, ORDER, PULSES, in_one_pass, samples, staged
 
 import aperture
@@ -142,9 +142,10 @@ def of_batches(dtype: Any) -> list[tuple[Any, tuple[Any, ...]]]:
     x, b = problems(dtype, 4), problems(dtype, 6)
     all_of_them: list[tuple[Any, tuple[Any, ...]]] = [
         (algebra, (A, B, P, problems(dtype, 6, 3), x, b)),
-        (products, (P, x, 20)),
+        (with_pivots, (problems(dtype, 5, 5),)),
     ]
     if np.dtype(dtype).kind == "f":
+        all_of_them.append((products, (P, x, 20)))
         all_of_them.append((entries, (x, problems(dtype, 4, seed=2), 1.5)))
     return all_of_them
 
@@ -177,6 +178,7 @@ def test_functions_of_the_libraries_compute_there() -> None:
         (staged, (samples(CHANNELS, PULSES, CELLS), steering)),
         (in_one_pass, (samples(CHANNELS, PULSES, CELLS), steering)),
         (of_images, tuple(np.random.default_rng(1).normal(size=(2, 22, 34)).astype(np.float32))),
+        (transformed, (samples(5, 60),)),
     ]:
         expected = aperture.program(device="cpu")(function)(*arguments)
         found = aperture.program(device="gpu")(function)(*arguments)
