@@ -3,238 +3,139 @@
 #include "aperture/compose/plan.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <bit>
+#include <iterator>
+#include <span>
 
 #include "aperture/core/error.hpp"
 #include "libcompose/check.hpp"
 #include "libcompose/data_flow.hpp"
+#include "libcompose/fusion_space.hpp"
+#include "libcompose/kernel_builder.hpp"
 
 namespace aperture::compose {
 namespace {
 
-index_t bytes_of_problem(const std::vector<OnChip>& numbers) {
-    index_t bytes = 0;
-    for (const OnChip& one : numbers) {
-        bytes += one.type.numbers_of_problem() * bytes_of(one.type.dtype);
-    }
-    return bytes;
-}
-
-/// Collects calls until one cannot run in the same kernel.
-class KernelBuilder {
-  public:
-    KernelBuilder(const Program& program, Fusion fusion) : program_(program), fusion_(fusion) {}
-
-    /// Whether a call may join. Threads of a kernel see what others wrote only after it.
-    bool accepts(const PlannedCall& planned) const {
-        const auto& [call_pointer, match, operation] = planned;
-        const Call& call = *call_pointer;
-        if (kernel_.calls.empty()) return true;
-        if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.calls.back().match)) {
-            return false;
-        }
-        const Type elements = elements_of(call, match);
-        if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
-            return false;
-        }
-        if (bytes_of_problem(on_chip_with(planned)) > most_bytes_on_chip) return false;
-        if (!accepts_lines(planned)) return false;
-        for (std::size_t i = 0; i < call.operands.size(); ++i) {
-            const SymbolId id = call.operands[i];
-            if (match.accesses[i].kind == Access::Kind::row && of_rows_.count(id) > 0) continue;
-            const bool of_others = reads_others(match.accesses[i]);
-            if (summed_.count(id) > 0 || (of_others && written_.count(id) > 0)) return false;
-        }
-        return std::none_of(call.results.begin(), call.results.end(), [&](SymbolId id) {
-            // A scalar has one value in a kernel, since all threads read it at any time.
-            return read_by_others_.count(id) > 0 ||
-                   (program_[id].type.is_scalar() &&
-                    (loaded_.count(id) > 0 || written_.count(id) > 0));
-        });
-    }
-
-    void add(const PlannedCall& planned) {
-        const Call& call = *planned.call;
-        const Match& match = planned.match;
-        const Type elements = elements_of(call, match);
-        if (elements.rank > 0 || kernel_.calls.empty()) kernel_.elements = elements;
-        kernel_.on_chip = on_chip_with(planned);
-        for (std::size_t i = 0; i < call.operands.size(); ++i) {
-            const SymbolId id = call.operands[i];
-            if (program_[id].source == Source::known) continue;
-            if (written_.count(id) == 0) loaded_.insert(id);
-            if (reads_others(match.accesses[i])) read_by_others_.insert(id);
-        }
-        const bool after_rows = comes_after_rows(call);
-        for (const SymbolId id : call.results) {
-            written_.insert(id);
-            if (match.level == Level::sum || adds_lines(match.level)) summed_.insert(id);
-            if (match.level == Level::row) of_rows_.insert(id);
-            if (after_rows) after_rows_.insert(id);
-        }
-        kernel_.calls.push_back(planned);
-    }
-
-    bool empty() const { return kernel_.calls.empty(); }
-
-    /// The kernel after which `live` is read.
-    Kernel finish(const SymbolSet& live) {
-        const auto bytes_of = [&](SymbolId id) { return double(program_[id].type.bytes()); };
-        for (const SymbolId id : loaded_) {
-            kernel_.loads.push_back(id);
-            kernel_.bytes += bytes_of(id);
-        }
-        for (const SymbolId id : written_) {
-            const bool lives = live.count(id) > 0;
-            (lives ? kernel_.stores : kernel_.registers).push_back(id);
-            if (lives) kernel_.bytes += bytes_of(id);
-        }
-        for (const PlannedCall& planned : kernel_.calls) {
-            const Type elements = elements_of(*planned.call, planned.match);
-            kernel_.flops += planned.match.flops * double(elements.size());
-        }
-        kernel_.exchanges = fusion_ != Fusion::none && exchanges(live);
-        Kernel done = std::move(kernel_);
-        *this = KernelBuilder(program_, fusion_);
-        return done;
-    }
-    KernelBuilder(const KernelBuilder&) = default;
-    KernelBuilder& operator=(const KernelBuilder& other) {
-        kernel_ = other.kernel_;
-        loaded_ = other.loaded_;
-        written_ = other.written_;
-        summed_ = other.summed_;
-        of_rows_ = other.of_rows_;
-        after_rows_ = other.after_rows_;
-        read_by_others_ = other.read_by_others_;
-        return *this;
-    }
-
-  private:
-    /// Whether all calls copy arrays of the program's own that nobody reads later.
-    bool exchanges(const SymbolSet& live) const {
-        SymbolSet met;
-        return std::all_of(kernel_.calls.begin(), kernel_.calls.end(), [&](const PlannedCall& one) {
-            const SymbolId to = one.call->results[0];
-            return one.call->operation == "copy" && met.insert(to).second && [&] {
-                const SymbolId from = one.call->operands[0];
-                return (program_[from].type.kind == Kind::array ||
-                        program_[from].type.kind == Kind::batch) &&
-                       program_[from].source == Source::local && live.count(from) == 0 &&
-                       met.insert(from).second;
-            }();
-        });
-    }
-    /// Whether a call reads the sum of its row, or what does.
-    bool comes_after_rows(const Call& call) const {
-        return std::any_of(call.operands.begin(), call.operands.end(), [&](SymbolId id) {
-            return of_rows_.count(id) > 0 || after_rows_.count(id) > 0;
-        });
-    }
-    /// What adds rows or columns up has another walk than other sums. Calls after sums of rows read
-    /// the row a second time, from the chip.
-    bool accepts_lines(const PlannedCall& planned) const {
-        const auto has = [&](auto&& is_such) {
-            return is_such(planned.match.level) ||
-                   std::any_of(kernel_.calls.begin(), kernel_.calls.end(),
-                               [&](const PlannedCall& one) { return is_such(one.match.level); });
-        };
-        if (!has(adds_lines)) return true;
-        if (has([](Level level) { return level == Level::sum; })) return false;
-        const bool after_rows = comes_after_rows(*planned.call);
-        if (after_rows && planned.match.level == Level::row) return false;
-        if (!after_rows && after_rows_.empty()) return true;
-        SymbolSet row;
-        const auto add = [&](const PlannedCall& one) {
-            for (std::size_t i = 0; i < one.call->operands.size(); ++i) {
-                const SymbolId id = one.call->operands[i];
-                const bool point = one.match.accesses[i].kind == Access::Kind::point;
-                const bool loaded = loaded_.count(id) > 0 || written_.count(id) == 0;
-                if (point && loaded && !program_[id].type.is_scalar()) row.insert(id);
-            }
-        };
-        for (const PlannedCall& one : kernel_.calls) add(one);
-        add(planned);
-        index_t bytes = 0;
-        for (const SymbolId id : row) {
-            bytes += kernel_.elements.extent[1] * bytes_of(program_[id].type.dtype);
-        }
-        return bytes <= most_bytes_of_row;
-    }
-    static bool fuses(const Match& match) { return match.level != Level::device; }
-    /// Entries that other threads write, or other groups of threads.
-    static bool reads_others(const Access& access) {
-        return access.kind != Access::Kind::point && access.kind != Access::Kind::problem;
-    }
-    /// The extents over which a call runs, of numbers of any type.
-    Type elements_of(const Call& call, const Match& match) const {
-        Type type = match.level == Level::sum || adds_lines(match.level)
-                        ? program_[call.operands[0]].type
-                        : match.results[0];
-        type.dtype = Dtype::boolean;
-        if (type.kind == Kind::batch) {
-            type.rank = 1;
-            type.extent = {type.extent[0]};
-        }
-        return type;
-    }
-    /// What is on chip with another call. Operations at other levels access batches in memory.
-    std::vector<OnChip> on_chip_with(const PlannedCall& planned) const {
-        std::vector<OnChip> all = kernel_.on_chip;
-        if (planned.match.level != Level::block) return all;
-        const auto add = [&](SymbolId id) {
-            const bool is_there = std::any_of(all.begin(), all.end(),
-                                              [&](const OnChip& one) { return one.id == id; });
-            const Type& type = program_[id].type;
-            if (type.kind == Kind::batch && !is_there) all.push_back({id, type});
-        };
-        for (const SymbolId id : planned.call->operands) add(id);
-        for (const SymbolId id : planned.call->results) add(id);
-        const Type& workspace = planned.match.workspace;
-        if (workspace.kind == Kind::batch) all.push_back({-1, workspace});
-        return all;
-    }
-
-    const Program& program_;
-    Fusion fusion_;
-    Kernel kernel_;
-    SymbolSet loaded_, written_, summed_, read_by_others_;
-    SymbolSet of_rows_, after_rows_;  // sums of rows, and what depends on them
-};
-
 class Planner {
   public:
-    Planner(const Program& program, const Registry& registry, Fusion fusion)
+    Planner(const Program& program, const Registry& registry, Fusion fusion, const Machine& machine,
+            std::size_t count)
         : program_(program),
           calls_(check(program, registry)),
           live_(live_symbols(program)),
-          fusion_(fusion) {}
+          fusion_(fusion),
+          machine_(machine),
+          count_(count) {}
 
-    std::vector<Step> steps(const Block& block) const {
+    /// `rank`: below `count`.
+    std::vector<Step> steps_of_rank(std::size_t rank) {
+        rank_ = rank;
+        return steps(program_.statements);
+    }
+
+  private:
+    std::vector<Step> steps(const Block& block) {
         std::vector<Step> all;
-        KernelBuilder kernel(program_, fusion_);
-        const Call* last = nullptr;
+        Calls calls;  // one after the other
         const auto finish = [&] {
-            if (!kernel.empty()) all.push_back({kernel.finish(live_.at(last).after)});
+            if (calls.empty()) return;
+            if (fusion_ == Fusion::planned) {
+                Part best = best_of(calls);
+                std::move(best.kernels.begin(), best.kernels.end(), std::back_inserter(all));
+            } else {
+                add_in_a_row(calls, all);
+            }
+            calls.clear();
         };
         for (const Statement& statement : block) {
-            const auto* const call = std::get_if<Call>(&statement.what);
-            if (call == nullptr) {
+            if (const auto* const call = std::get_if<Call>(&statement.what)) {
+                calls.push_back(&calls_.at(call));
+            } else {
                 finish();
                 add(statement, all);
-                continue;
             }
-            const PlannedCall& planned = calls_.at(call);
-            if (!kernel.accepts(planned)) finish();
-            kernel.add(planned);
-            last = call;
         }
         finish();
         return all;
     }
 
-  private:
-    void add(const Statement& statement, std::vector<Step>& all) const {
+    using Calls = std::vector<const PlannedCall*>;
+
+    const SymbolSet& live_after(const PlannedCall& planned) const {
+        return live_.at(planned.call).after;
+    }
+
+    /// As many calls in a row as may run in one kernel.
+    void add_in_a_row(const Calls& calls, std::vector<Step>& all) const {
+        KernelBuilder kernel(program_, fusion_);
+        const PlannedCall* last = nullptr;
+        for (const PlannedCall* planned : calls) {
+            if (!kernel.accepts(*planned)) all.push_back({kernel.finish(live_after(*last))});
+            kernel.add(*planned);
+            last = planned;
+        }
+        all.push_back({kernel.finish(live_after(*last))});
+    }
+
+    struct Part {
+        double seconds = 0;
+        std::vector<Step> kernels{};
+    };
+    /// The kernels that are predicted to take least time. Where there are too many covers to find
+    /// these, half of the calls are planned at a time.
+    Part best_of(std::span<const PlannedCall* const> calls) {
+        Part whole;
+        if (calls.size() <= most_calls_of_space) {
+            const FusionSpace space = space_of(program_, calls, live_after(*calls.back()));
+            Covers& covers = covers_[{calls.front(), calls.size()}];
+            if (covers.best.empty()) {
+                covers = best_covers(space, costs_of(space, calls), count_);
+            }
+            const Cover& cover = covers.best[std::min(rank_, covers.best.size() - 1)];
+            whole.seconds = cover.cost;
+            CallSet done = 0;
+            for (const CallSet set : cover.kernels) {
+                whole.kernels.push_back({kernel_of(space, calls, space.least_order(set), done)});
+                done |= set;
+            }
+            if (covers.exact) return whole;
+        }
+        Part halves = best_of(calls.first(calls.size() / 2));
+        Part second = best_of(calls.subspan(calls.size() / 2));
+        halves.seconds += second.seconds;
+        if (!whole.kernels.empty() && whole.seconds <= halves.seconds) return whole;
+        std::move(second.kernels.begin(), second.kernels.end(), std::back_inserter(halves.kernels));
+        return halves;
+    }
+    CoverCosts costs_of(const FusionSpace& space, std::span<const PlannedCall* const> calls) const {
+        return {[this, &space, calls](CallSet set, CallSet done) {
+                    std::vector<int> order;
+                    for (CallSet left = set; left != 0; left &= left - 1) {
+                        order.push_back(std::countr_zero(left));
+                    }
+                    // Of covers that take as long, that with fewer kernels.
+                    constexpr double of_launch = 1e-3;
+                    return predicted_seconds(program_, kernel_of(space, calls, order, done),
+                                             machine_) +
+                           of_launch * machine_.launch_seconds;
+                },
+                [this](const FusionSpace::Least& least) {
+                    return least.bytes / machine_.bytes_a_second +
+                           least.kernels * (machine_.launch_seconds + machine_.latency_seconds);
+                }};
+    }
+    /// Of calls in this order, when `done` has run.
+    Kernel kernel_of(const FusionSpace& space, std::span<const PlannedCall* const> calls,
+                     const std::vector<int>& order, CallSet done) const {
+        KernelBuilder kernel(program_, fusion_);
+        for (const int call : order) {
+            kernel.add(*calls[std::size_t(call)]);
+            done |= only(call);
+        }
+        return kernel.finish(space.live(done));
+    }
+
+    void add(const Statement& statement, std::vector<Step>& all) {
         if (const auto* loop = std::get_if<Loop>(&statement.what)) {
             all.push_back({Repeat{loop, steps(loop->body)}});
         } else if (const auto* repeated = std::get_if<While>(&statement.what)) {
@@ -250,6 +151,10 @@ class Planner {
     PlannedCalls calls_;
     std::map<const Call*, Live> live_;
     Fusion fusion_;
+    Machine machine_;
+    std::size_t count_, rank_ = 0;
+    /// Of calls in a row: the first, and how many.
+    std::map<std::pair<const PlannedCall*, std::size_t>, Covers> covers_;
 };
 
 class Explanation {
@@ -368,18 +273,32 @@ class Exchanges {
     std::map<SymbolId, SymbolId> partner_;
 };
 
+std::vector<Plan> plans(Program program, const Registry& registry, Fusion fusion,
+                        const Machine& machine, std::size_t count) {
+    const auto shared = std::make_shared<const Program>(std::move(program));
+    Planner planner(*shared, registry, fusion, machine, count);
+    std::vector<Plan> all;
+    for (std::size_t rank = 0; rank < count; ++rank) {
+        Plan& made = all.emplace_back(Plan{shared, planner.steps_of_rank(rank)});
+        int kernels = 0;
+        Exchanges exchanges(*shared);
+        for_each_kernel(made.steps, [&](Kernel& kernel) {
+            kernel.number = kernels++;
+            exchanges.decide(kernel);
+        });
+    }
+    return all;
+}
+
 }  // namespace
 
-Plan plan(Program program, const Registry& registry, Fusion fusion) {
-    Plan made{std::make_shared<const Program>(std::move(program)), {}};
-    made.steps = Planner(*made.program, registry, fusion).steps(made.program->statements);
-    int kernels = 0;
-    Exchanges exchanges(*made.program);
-    for_each_kernel(made.steps, [&](Kernel& kernel) {
-        kernel.number = kernels++;
-        exchanges.decide(kernel);
-    });
-    return made;
+Plan plan(Program program, const Registry& registry, Fusion fusion, const Machine& machine) {
+    return std::move(plans(std::move(program), registry, fusion, machine, 1).front());
+}
+
+std::vector<Plan> best_plans(Program program, const Registry& registry, std::size_t count,
+                             const Machine& machine) {
+    return plans(std::move(program), registry, Fusion::planned, machine, count);
 }
 
 std::vector<const Kernel*> Plan::kernels() const {

@@ -181,11 +181,14 @@ TEST_P(ComposeBackEnds, HaveTheSameBits) {
     const auto expected = on_cpu(Fusion::none, Tier::interpreted);
     EXPECT_EQ(on_cpu(Fusion::thesis, Tier::interpreted), expected);
     EXPECT_EQ(on_cpu(Fusion::thesis, Tier::automatic), expected);
-    for (const core::LaneOrder order : {core::LaneOrder::forward, core::LaneOrder::random}) {
+    EXPECT_EQ(on_cpu(Fusion::planned, Tier::interpreted), expected);
+    EXPECT_EQ(on_cpu(Fusion::planned, Tier::automatic), expected);
+    for (const auto& [order, fusion] : {std::pair{core::LaneOrder::forward, Fusion::planned},
+                                        std::pair{core::LaneOrder::random, Fusion::thesis}}) {
         const Program program = parse(programs().at(GetParam()));
         ProgramMemory memory(program, 7);
         core::Simt simt(order, 5);
-        SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
+        SimtExecutable executable(plan(program, Registry(), fusion));
         if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
         executable.run(simt, memory.arguments(), memory.results());
         EXPECT_EQ(memory.bits(), expected);
@@ -200,7 +203,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
     const tests::UsableGpu usable;
     if (!usable.gpu) GTEST_SKIP() << usable.why_not();
     core::Gpu gpu;
-    for (const Fusion fusion : {Fusion::none, Fusion::thesis}) {
+    for (const Fusion fusion : {Fusion::none, Fusion::thesis, Fusion::planned}) {
         const Program program = parse(programs().at(GetParam()));
         Executable<core::Gpu> executable(gpu, plan(program, Registry(), fusion));
         // A second run begins anew, on other memory.

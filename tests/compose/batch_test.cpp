@@ -15,6 +15,7 @@
 
 #include "aperture/core/error.hpp"
 #include "libcompose/problem_groups.hpp"
+#include "tests/compose/listing1.hpp"
 #include "tests/compose/simt_executable.hpp"
 
 namespace aperture::compose {
@@ -431,6 +432,7 @@ TEST_P(ComposeBatchBits, AreThoseOfEveryBackEnd) {
     expect_same_bits(run(text, inputs, Fusion::thesis), expected);
     expect_same_bits(run(text, inputs, Fusion::thesis, Tier::interpreted, 1), expected);
     expect_same_bits(run(text, inputs, Fusion::thesis, Tier::compiled), expected);
+    expect_same_bits(run(text, inputs, Fusion::planned), expected);
     for (const auto order : {core::LaneOrder::forward, core::LaneOrder::random}) {
         expect_same_bits(run_on_simt(text, inputs, Fusion::thesis, order), expected);
     }
@@ -614,29 +616,6 @@ TEST(ComposeBatch, SmallProblemsHaveAThreadEach) {
               8);
 }
 
-/// Listing 1 of Fousek et al.: ||A B c|| (D E + D).
-const char* const listing1 = R"(program listing1 {
-    input A: batch f32[1001, 3, 3];
-    input B: batch f32[1001, 3, 3];
-    input c: batch f32[1001, 3];
-    input D: batch f32[1001, 5, 5];
-    input E: batch f32[1001, 5, 5];
-    local M1: batch f32[1001, 3, 3];
-    local v1: batch f32[1001, 3];
-    local s1: batch f32[1001, 1];
-    local M2: batch f32[1001, 5, 5];
-    local M3: batch f32[1001, 5, 5];
-    local F: batch f32[1001, 5, 5];
-    M1 = matrix_multiply(A, B);
-    v1 = matrix_multiply(M1, c);
-    s1 = norm(v1);
-    M2 = matrix_multiply(D, E);
-    M3 = add(M2, D);
-    F = multiply(M3, s1);
-    return F;
-}
-)";
-
 TEST(ComposeBatch, Listing1IsOneKernel) {
     EXPECT_EQ(threads_of(listing1), 1);
     EXPECT_EQ(
@@ -661,6 +640,25 @@ TEST(ComposeBatch, Listing1IsOneKernel) {
     expect_same_bits(run(listing1, inputs, Fusion::thesis, Tier::compiled), results);
     expect_same_bits(run_on_simt(listing1, inputs, Fusion::thesis, core::LaneOrder::reverse),
                      results);
+}
+
+TEST(ComposeBatch, AllPlansOfListing1HaveTheSameBits) {
+    const Program program = parse(listing1);
+    Values inputs = inputs_of(program);
+    const Values expected = run(listing1, inputs, Fusion::none);
+    std::vector<Plan> plans = best_plans(program, Registry(), 86);
+    std::set<std::string> explained;
+    for (std::size_t rank = 0; rank < plans.size(); ++rank) {
+        Plan& planned = plans[rank];
+        explained.insert(explain(planned));
+        const Tier tier = rank % 40 == 3 ? Tier::compiled : Tier::interpreted;
+        Memory memory(program, inputs);
+        core::Cpu cpu(2);
+        Executable<core::Cpu>(cpu, std::move(planned), tier)
+            .run(cpu, memory.arguments, memory.results);
+        expect_same_bits(memory.named(program), expected);
+    }
+    EXPECT_EQ(explained.size(), 86U);
 }
 
 /// A step of Kalman's filter: state x of covariance S, measurement z = H x + noise of covariance

@@ -4,10 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "libcompose/data_flow.hpp"
+#include "tests/compose/random_program.hpp"
+#include "tests/compose/thesis_programs.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -142,6 +145,69 @@ TEST(ComposePlan, ScalarsThatAreReadAreOverwrittenInTheNextKernel) {
               (Kernels{{"sum", "multiply"}, {"multiply"}, {"copy"}}));
     EXPECT_EQ(kernels("q = copy(s); y = multiply(q, a); q = add(s, s); t = multiply(q, a);"),
               (Kernels{{"copy", "multiply"}, {"add", "multiply"}}));
+}
+
+/// Bytes a pixel of all kernels in a program's loop.
+double bytes_of_loop(const Program& program, Fusion fusion) {
+    const Plan made = plan(program, Registry(), fusion);
+    double bytes = 0;
+    for (const Step& step : std::get<Repeat>(made.steps.back().what).body) {
+        if (const auto* kernel = std::get_if<Kernel>(&step.what)) bytes += kernel->bytes;
+    }
+    return std::round(bytes / (1080 * 1920));
+}
+
+TEST(ComposePlan, OfTheThesisProgramsMovesFewerBytesIfPlanned) {
+    // Calls in the order of the expressions, in which copies to du and dv stand between others.
+    const Program jacobi_flow = thesis::jacobi_flow(1080, 1920, 0.25, 10);
+    EXPECT_EQ(bytes_of_loop(jacobi_flow, Fusion::thesis), 52);
+    EXPECT_EQ(bytes_of_loop(jacobi_flow, Fusion::planned), 36);
+    const Program blockwise = thesis::blockwise_flow(1080, 1920, 0.25, 10);
+    EXPECT_EQ(bytes_of_loop(blockwise, Fusion::thesis), 64);
+    EXPECT_EQ(bytes_of_loop(blockwise, Fusion::planned), 28);
+    const Program red_black = thesis::red_black_flow(1080, 1920, 0.25, 10);
+    EXPECT_EQ(bytes_of_loop(red_black, Fusion::thesis), 124);
+    EXPECT_EQ(bytes_of_loop(red_black, Fusion::planned), 72);
+}
+
+double predicted(const Plan& plan) {
+    double seconds = 0;
+    for (const Kernel* kernel : plan.kernels()) {
+        seconds += predicted_seconds(*plan.program, *kernel, h100);
+    }
+    return seconds;
+}
+
+TEST(ComposePlan, IsPredictedToBeFasterThanCallsInARow) {
+    const Registry registry;
+    // Calls of this one are in the best order.
+    const Program gradients = thesis::conjugate_gradients_flow(388, 592, 0.25, 1e-6, 10);
+    EXPECT_DOUBLE_EQ(predicted(plan(gradients, registry, Fusion::planned)),
+                     predicted(plan(gradients, registry, Fusion::thesis)));
+    for (unsigned seed = 0; seed < 50; ++seed) {
+        const Program program = parse(RandomProgram(seed).text());
+        const std::vector<Plan> planned = best_plans(program, registry, 3);
+        EXPECT_LT(predicted(planned[0]), predicted(plan(program, registry, Fusion::thesis)))
+            << print(program);
+        constexpr double rounding = 1e-12;
+        EXPECT_LE(predicted(planned[0]), predicted(planned[1]) + rounding);
+        EXPECT_LE(predicted(planned[1]), predicted(planned[2]) + rounding);
+    }
+}
+
+TEST(ComposePlan, ManyCallsArePlannedInParts) {
+    std::string text =
+        "program p { input a: array f32[64, 64]; inout y: array f32[64, 64]; y = copy(a);";
+    for (int i = 0; i < 200; ++i) text += "y = add(y, a);";
+    const Program program = parse(text + "return y; }");
+    const Plan planned = plan(program, Registry(), Fusion::planned);
+    std::size_t calls = 0;
+    for (const Kernel* kernel : planned.kernels()) {
+        EXPECT_LE(kernel->calls.size(), 64U);
+        calls += kernel->calls.size();
+    }
+    EXPECT_EQ(calls, 201U);
+    EXPECT_EQ(planned.kernels().size(), 4U);
 }
 
 TEST(ComposePlan, IsExplained) {

@@ -15,7 +15,36 @@ namespace aperture::compose {
 enum class Fusion {
     none,    ///< a kernel for each call
     thesis,  ///< as many calls in a row as their accesses allow (Anderson 2014, section 5.7)
+    /// The sets of calls that are predicted to take least time (Fousek et al. 2011), in an order
+    /// that the data allow.
+    planned,
 };
+
+/// What a device can do, for predictions.
+struct Machine {
+    double bytes_a_second = 0;  ///< reads plus writes of a copy
+    double flops_a_second = 0;  ///< of 32-bit numbers
+    double double_flops_a_second = 0;
+    double launch_seconds = 0;  ///< what a kernel takes besides
+    // The rest is of GPUs.
+    double latency_seconds = 0;  ///< of memory
+    int multiprocessors = 0;     ///< 0 of a CPU
+    // What a multiprocessor has for blocks.
+    int registers = 0;
+    int shared_bytes = 0;
+    int warps = 64;
+    int blocks = 32;
+};
+
+/// An H100, as gpu_parameters measures it; a launch is one of a graph.
+inline constexpr Machine h100{.bytes_a_second = 2.8e12,
+                              .flops_a_second = 66.9e12,
+                              .double_flops_a_second = 33.5e12,
+                              .launch_seconds = 1e-6,
+                              .latency_seconds = 346e-9,
+                              .multiprocessors = 132,
+                              .registers = 65536,
+                              .shared_bytes = 233472};
 
 /// A call with the operation that it names.
 struct PlannedCall {
@@ -38,7 +67,7 @@ struct OnChip {
     Type type;
 };
 
-/// Calls in a row that run together, for each element of one set of extents, or each problem of
+/// Calls that run together, for each element of one set of extents, or each problem of
 /// batches of the same number.
 struct Kernel {
     int number = 0;  ///< from 0 in the order of the plan
@@ -79,8 +108,18 @@ struct Plan {
     std::vector<const Kernel*> kernels() const;
 };
 
-/// Throws InvalidArgument, with line and column, for programs that are wrong.
-Plan plan(Program program, const Registry& registry, Fusion fusion);
+/// Throws InvalidArgument, with line and column, for programs that are wrong. `machine` is for
+/// Fusion::planned alone. Results of all plans have the same bits.
+Plan plan(Program program, const Registry& registry, Fusion fusion, const Machine& machine = h100);
+
+/// Plans from that which is predicted to be fastest on: number i has the kernels of rank i for each
+/// part of the program without loops and branches, or the last ones where there are fewer.
+std::vector<Plan> best_plans(Program program, const Registry& registry, std::size_t count,
+                             const Machine& machine = h100);
+
+/// Seconds that a kernel takes: of loads and stores or of operations, whichever is more, and of its
+/// launch. A GPU is as fast as it can be if enough bytes and warps are under way.
+double predicted_seconds(const Program& program, const Kernel& kernel, const Machine& machine);
 
 /// The kernels, what each loads, stores and keeps in registers, and the bytes that it moves.
 std::string explain(const Plan& plan);
