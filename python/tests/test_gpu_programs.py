@@ -174,12 +174,13 @@ def test_batches_in_host_memory_are_copied(dtype: Any, mode: str) -> None:
 def test_functions_of_the_libraries_compute_there() -> None:
     """Kernels of libstap and libsignal round in other orders than on a CPU."""
     steering = samples(2, ORDER, seed=2)
-    for function, arguments in [
+    all_of_them: list[tuple[Any, tuple[Any, ...]]] = [
         (staged, (samples(CHANNELS, PULSES, CELLS), steering)),
         (in_one_pass, (samples(CHANNELS, PULSES, CELLS), steering)),
         (of_images, tuple(np.random.default_rng(1).normal(size=(2, 22, 34)).astype(np.float32))),
         (transformed, (samples(5, 60),)),
-    ]:
+    ]
+    for function, arguments in all_of_them:
         expected = aperture.program(device="cpu")(function)(*arguments)
         found = aperture.program(device="gpu")(function)(*arguments)
         for one, other in zip(found, expected, strict=True):
