@@ -301,16 +301,6 @@ FusionSpace space_of(const Program& program, std::span<const PlannedCall* const>
             }};
 }
 
-std::vector<index_t> granularities(const Match& match) {
-    std::vector<index_t> all{1};
-    const Type& result = match.results.front();
-    if (match.level != Level::block || result.kind != Kind::batch) return all;
-    for (const index_t threads : {result.rows(), result.numbers_of_problem()}) {
-        if (threads > all.back()) all.push_back(threads);
-    }
-    return all;
-}
-
 namespace {
 
 /// The order of a set of kernels does not count.

@@ -111,10 +111,6 @@ class FusionSpace {
 FusionSpace space_of(const Program& program, std::span<const PlannedCall* const> calls,
                      const SymbolSet& live);
 
-/// Threads that can work on a problem at a time: one, one for each row of the result, or one for
-/// each number (section 4.1).
-std::vector<index_t> granularities(const Match& match);
-
 /// Kernels in an order in which they can run; each call is in one of them.
 struct Cover {
     double cost = 0;

@@ -91,7 +91,7 @@ class RowWriter : public KernelWriter {
                 sums, ", Columns& columns) const {\n", body,
                 "        (void)at, (void)of_row, (void)of_column, (void)loaded, (void)columns;\n");
         };
-        const bool in_parts = std::count(reads_totals_.begin(), reads_totals_.end(), true) > 0;
+        const bool in_parts = is_in_parts(kernel_);
         const std::string rest = core::text(second_calls_, column_terms_, stores_);
         return core::text(
             "    static constexpr long long left = ", left_, ", right = ", right_,

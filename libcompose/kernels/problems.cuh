@@ -14,7 +14,7 @@
 // `On` says where numbers are and who works on them.
 
 #include "libcompose/kernels/arguments.hpp"
-#include "libcompose/operations/block_bodies.cuh"
+#include "libcompose/operations/block_factors.cuh"
 
 #if defined(APERTURE_COMPOSE_CPU)
 #include "libcompose/kernels/lanes.hpp"

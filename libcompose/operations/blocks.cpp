@@ -4,7 +4,7 @@
 #include <array>
 
 #include "aperture/core/error.hpp"
-#include "libcompose/operations/block_bodies.cuh"
+#include "libcompose/operations/block_factors.cuh"
 #include "libcompose/operations/call_attributes.hpp"
 #include "libcompose/operations/element_operations.hpp"
 

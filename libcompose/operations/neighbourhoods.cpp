@@ -44,8 +44,6 @@ class StencilProduct : public Operation {
                 expects(std::abs(steps) <= most, site.operand(0).name, " has an offset of ",
                         text_of(offset));
             }
-            halo.before = std::max(halo.before, -offset.plane);
-            halo.after = std::max(halo.after, offset.plane);
             halo.above = std::max(halo.above, -offset.row);
             halo.below = std::max(halo.below, offset.row);
             halo.left = std::max(halo.left, -offset.column);

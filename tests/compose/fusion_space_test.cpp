@@ -150,6 +150,18 @@ class Blocks {
     std::map<const Call*, Live> live_;
 };
 
+/// Threads that can work on a problem at a time: one, one for each row of the result, or one for
+/// each number (section 4.1).
+std::vector<index_t> granularities(const Match& match) {
+    std::vector<index_t> all{1};
+    const Type& result = match.results.front();
+    if (match.level != Level::block || result.kind != Kind::batch) return all;
+    for (const index_t threads : {result.rows(), result.numbers_of_problem()}) {
+        if (threads > all.back()) all.push_back(threads);
+    }
+    return all;
+}
+
 TEST(ComposeFusionSpace, OfListing1IsThatOfThePaper) {
     // docs/notes/planner.md counts them by hand.
     const Blocks blocks(listing1);

@@ -9,6 +9,7 @@
 
 #include "aperture/core/error.hpp"
 #include "tests/compose/program_memory.hpp"
+#include "tests/compose/refusal.hpp"
 #include "tests/compose/simt_executable.hpp"
 
 namespace aperture::compose {
@@ -302,17 +303,11 @@ TEST(ComposeMatrices, CompressedRowsMayBeEmpty) {
 
 TEST(ComposeMatrices, RefuseOtherOperands) {
     const auto refused = [](const std::string& call, const std::string& result) {
-        try {
-            plan(
-                parse("program p { input A: array f32[3, 4]; input x: array f32[3]; input k: array "
-                      "i64[3]; input D: diagonals f32[1, 4] at {0}; input d: array f64[4]; local "
-                      "y: " +
-                      result + "; y = " + call + "; return y; }"),
-                Registry(), Fusion::none);
-        } catch (const core::InvalidArgument& error) {
-            return std::string(error.what());
-        }
-        return std::string("not refused");
+        return refusal(
+            "program p { input A: array f32[3, 4]; input x: array f32[3]; input k: array "
+            "i64[3]; input D: diagonals f32[1, 4] at {0}; input d: array f64[4]; local "
+            "y: " +
+            result + "; y = " + call + "; return y; }");
     };
     using testing::HasSubstr;
     EXPECT_THAT(refused("matrix_vector(A, x)", "array f32[3]"), HasSubstr("expected array f32[4]"));

@@ -28,9 +28,8 @@ struct Access {
         problem,  ///< any entry of the same problem of a batch
         whole,    ///< any entry
     } kind = Kind::point;
-    /// Rows above and below, columns left and right of the place, planes before and after it, of a
-    /// halo.
-    int above = 0, below = 0, left = 0, right = 0, before = 0, after = 0;
+    /// Rows above and below, columns left and right of the place, of a halo.
+    int above = 0, below = 0, left = 0, right = 0;
     friend bool operator==(const Access&, const Access&) = default;
 };
 
