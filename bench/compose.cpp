@@ -3,7 +3,8 @@
 // Composed array programs: the blockwise sweep of Horn and Schunck (program 13 of Anderson 2014)
 // with its calls in as few kernels as possible and with one kernel for each, compiled and
 // interpreted, beside the same sweep written by hand and libflow's; what starting a program and
-// calling one costs; STAP (program 9) beside libstap's pipelines; and batches beside libdense.
+// calling one costs; STAP (program 9) beside libstap's pipelines; batches beside libdense; and
+// sequences of BLAS calls beside a copy.
 // Names end in the size, width x height. Times are those of one sweep of 20.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "aperture/flow/linear_system.hpp"
 #include "aperture/flow/words.hpp"
 #include "bench/compose_batches.hpp"
+#include "bench/compose_sequences.hpp"
 #include "bench/compose_stap.hpp"
 #include "bench/program.hpp"
 
@@ -470,6 +472,7 @@ void register_all() {
     });
     register_composed_stap();
     register_composed_batches();
+    register_composed_sequences();
 }
 
 }  // namespace

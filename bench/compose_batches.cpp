@@ -4,26 +4,17 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "aperture/compose/executable.hpp"
-#include "aperture/core/array.hpp"
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_factor.hpp"
+#include "bench/compose_program.hpp"
 #include "bench/program.hpp"
-#if APERTURE_CUDA
-#include "bench/gpu_ceilings.hpp"
-#endif
 
 namespace aperture::bench {
 namespace {
 
-using compose::Executable;
 using compose::Fusion;
 using compose::Tier;
 using core::index_t;
@@ -32,19 +23,6 @@ std::string matrices(index_t problems, index_t rows, index_t columns) {
     return core::text("batch f32[", problems, ", ", rows, ", ", columns, "]");
 }
 
-/// ||A B c|| (D E + D)
-std::string listing1(index_t problems) {
-    const std::string small = matrices(problems, 3, 3), large = matrices(problems, 5, 5);
-    const std::string vectors = core::text("batch f32[", problems, ", 3]");
-    return core::text("program listing1 { input A: ", small, "; input B: ", small,
-                      "; input c: ", vectors, "; input D: ", large, "; input E: ", large,
-                      "; local M1: ", small, "; local v1: ", vectors, "; local s1: batch f32[",
-                      problems, ", 1]; local M2: ", large, "; local M3: ", large,
-                      "; local F: ", large,
-                      "; M1 = matrix_multiply(A, B); v1 = matrix_multiply(M1, c); s1 = norm(v1);"
-                      "M2 = matrix_multiply(D, E); M3 = add(M2, D); F = multiply(M3, s1);"
-                      "return F; }");
-}
 std::string product(index_t problems, index_t order) {
     const std::string type = matrices(problems, order, order);
     return core::text("program product { input A: ", type, "; input B: ", type, "; local C: ", type,
@@ -86,105 +64,22 @@ std::string kalman_step(index_t problems, index_t order, index_t measured) {
 }
 #endif
 
-/// Host memory of a program's inputs, filled with random numbers, and of its results.
-struct Data {
-    explicit Data(const compose::Program& program) {
-        std::mt19937 generator(1);
-        std::uniform_real_distribution<float> uniform(-1, 1);
-        for (const compose::Symbol& symbol : program.symbols) {
-            if (symbol.source != compose::Source::input) continue;
-            std::vector<float>& numbers = inputs[symbol.name];
-            numbers.resize(std::size_t(symbol.type.size()));
-            std::generate(numbers.begin(), numbers.end(), [&] { return uniform(generator); });
-            if (symbol.name.front() == 'S') make_definite(symbol.type, numbers);
-            arguments[symbol.name] = {numbers.data(), symbol.type};
-        }
-        index_t size = 0;
-        for (const auto id : std::get<compose::Return>(program.statements.back().what).values) {
-            results.push_back({nullptr, program[id].type});
-            size += program[id].type.size();
-        }
-        result.resize(std::size_t(size));
-        point_to_numbers();
-    }
-    Data(const Data& other)
-        : inputs(other.inputs),
-          result(other.result),
-          arguments(other.arguments),
-          results(other.results) {
-        point_to_numbers();
-    }
-    Data& operator=(const Data&) = delete;
-
-    /// Symmetric, with dominant diagonals.
-    static void make_definite(const compose::Type& type, std::vector<float>& numbers) {
-        const index_t order = type.rows();
-        for (index_t p = 0; p < type.extent[0]; ++p) {
-            float* const s = numbers.data() + p * order * order;
-            for (index_t i = 0; i < order; ++i) {
-                for (index_t j = 0; j < i; ++j) s[i * order + j] = s[j * order + i];
-                s[i * order + i] += float(order + 1);
-            }
-        }
-    }
-
-    std::map<std::string, std::vector<float>> inputs;
-    std::vector<float> result;  ///< one after the other, if there are several
-    compose::Arguments arguments;
-    std::vector<compose::Argument> results;
-
-  private:
-    void point_to_numbers() {
-        for (auto& [name, argument] : arguments) argument.data = inputs.at(name).data();
-        float* next = result.data();
-        for (compose::Argument& one : results) {
-            one.data = next;
-            next += one.type.size();
-        }
-    }
-};
-
-/// Interpreted, without fusion: the oracle, which tests compare with arithmetic in double.
-std::vector<float> expected_of(const compose::Program& program, Data data) {
-    core::Cpu cpu;
-    Executable<core::Cpu>(cpu, plan(program, compose::Registry(), Fusion::none), Tier::interpreted)
-        .run(cpu, data.arguments, data.results);
-    return data.result;
-}
-
-void report(benchmark::State& state, const compose::Program& program, const Data& data,
+void report(benchmark::State& state, const compose::Program& program, const ProgramData& data,
             double seconds, double bytes, float tolerance) {
     const auto problems = double(data.results.front().type.extent[0]);
     state.counters["M/s"] = problems / seconds * 1e-6;
     state.counters["bytes/problem"] = bytes / problems;
     state.counters["GB/s"] = bytes / seconds * 1e-9;
-    const std::vector<float> expected = expected_of(program, data);
-    float largest = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        largest = std::max(largest, std::abs(data.result[i] - expected[i]));
-    }
-    if (!(largest <= tolerance)) fail(state, core::text("a result is wrong by ", largest));
-}
-
-template <class Executor>
-double bytes_of(const Executable<Executor>& executable) {
-    double bytes = 0;
-    for (const compose::Kernel* kernel : executable.plan().kernels()) bytes += kernel->bytes;
-    return bytes;
+    expect_close(state, data, expected_of(program, data), tolerance);
 }
 
 void composed(benchmark::State& state, const std::string& name, const std::string& text,
               Fusion fusion, Tier tier) {
     const compose::Program program = compose::parse(text);
-    Data data(program);
-    core::Cpu cpu;
-    Executable<core::Cpu> executable(cpu, plan(program, compose::Registry(), fusion), tier);
-    const double best = measure(state, name, [&] {
-        const core::Stopwatch watch;
-        executable.run(cpu, data.arguments, data.results);
-        return watch.seconds();
-    });
-    report(state, program, data, best, bytes_of(executable), 0);
+    ProgramData data(program);
+    Composed<core::Cpu> composed(compose::plan(program, compose::Registry(), fusion), data, tier);
+    const double best = measure(state, name, [&] { return composed.seconds(); });
+    report(state, program, data, best, bytes_of(composed.plan()), 0);
 }
 
 /// A function of libdense that fills `data.result`, for a program of one kernel.
@@ -192,15 +87,13 @@ template <class Call>
 void libdense(benchmark::State& state, const std::string& name, const std::string& text,
               const Call& call) {
     const compose::Program program = compose::parse(text);
-    Data data(program);
+    ProgramData data(program);
     core::Cpu cpu;
     const double best = measure(state, name, [&] { return call(cpu, data); });
-    core::Cpu one(1);
-    const auto bytes = bytes_of(Executable<core::Cpu>(
-        one, plan(program, compose::Registry(), Fusion::thesis), Tier::interpreted));
+    const double bytes = bytes_of(plan(program, compose::Registry(), Fusion::thesis));
     report(state, program, data, best, bytes, 1e-4F);
 }
-double multiply(core::Cpu& cpu, Data& data, index_t problems, index_t order) {
+double multiply(core::Cpu& cpu, ProgramData& data, index_t problems, index_t order) {
     using core::Host;
     const core::Extents<3> extents{problems, order, order};
     const core::Stopwatch watch;
@@ -210,7 +103,8 @@ double multiply(core::Cpu& cpu, Data& data, index_t problems, index_t order) {
                        core::View<float, 3, Host>(data.result.data(), extents));
     return watch.seconds();
 }
-double solve(core::Cpu& cpu, Data& data, std::vector<int>& info, index_t problems, index_t order) {
+double solve(core::Cpu& cpu, ProgramData& data, std::vector<int>& info, index_t problems,
+             index_t order) {
     using core::Host;
     data.result = data.inputs.at("b");
     const core::Stopwatch watch;
@@ -226,43 +120,30 @@ double solve(core::Cpu& cpu, Data& data, std::vector<int>& info, index_t problem
 void composed_on_gpu(benchmark::State& state, const std::string& name, const std::string& text,
                      Fusion fusion) {
     const compose::Program program = compose::parse(text);
-    Data data(program);
-    core::Gpu gpu;
-    using Numbers = core::Array<float, 1, core::Device>;
-    std::vector<Numbers> memory;
-    const auto on_device = [&](const compose::Argument& host) {
-        const Numbers& numbers = memory.emplace_back(core::Extents<1>{host.type.size()});
-        return compose::Argument{const_cast<float*>(numbers.data()), host.type};
-    };
-    compose::Arguments arguments;
-    for (const auto& [symbol, host] : data.arguments) {
-        arguments[symbol] = on_device(host);
-        core::copy(gpu,
-                   core::View<const float, 1, core::Host>(static_cast<const float*>(host.data),
-                                                          {host.type.size()}),
-                   memory.back().view());
-    }
-    std::vector<compose::Argument> results;
-    for (const compose::Argument& host : data.results) results.push_back(on_device(host));
-    Executable<core::Gpu> executable(gpu, plan(program, compose::Registry(), fusion));
-    core::Timeline timeline;
-    const double best = measure(state, name, [&] {
-        return seconds_on(gpu, timeline, calls_in_a_row,
-                          [&](std::size_t) { executable.run(gpu, arguments, results); });
-    });
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        core::copy(gpu, std::as_const(memory[data.arguments.size() + i]).view(),
-                   core::View<float, 1, core::Host>(static_cast<float*>(data.results[i].data),
-                                                    {data.results[i].type.size()}));
-    }
-    gpu.synchronize();
-    const double bytes = bytes_of(executable);
+    ProgramData data(program);
+    Composed<core::Gpu> composed(compose::plan(program, compose::Registry(), fusion), data);
+    const double best = measure(state, name, [&] { return composed.seconds(); });
+    composed.read_results();
+    const double bytes = bytes_of(composed.plan());
     report(state, program, data, best, bytes, 0);
-    state.counters["%copy"] = 1e-7 * bytes / best / gpu_copy_gbs(gpu);
+    state.counters["%copy"] = 1e-7 * bytes / best / composed.copy_gbs();
 }
 #endif
 
 }  // namespace
+
+std::string listing1(index_t problems) {
+    const std::string small = matrices(problems, 3, 3), large = matrices(problems, 5, 5);
+    const std::string vectors = core::text("batch f32[", problems, ", 3]");
+    return core::text("program listing1 { input A: ", small, "; input B: ", small,
+                      "; input c: ", vectors, "; input D: ", large, "; input E: ", large,
+                      "; local M1: ", small, "; local v1: ", vectors, "; local s1: batch f32[",
+                      problems, ", 1]; local M2: ", large, "; local M3: ", large,
+                      "; local F: ", large,
+                      "; M1 = matrix_multiply(A, B); v1 = matrix_multiply(M1, c); s1 = norm(v1);"
+                      "M2 = matrix_multiply(D, E); M3 = add(M2, D); F = multiply(M3, s1);"
+                      "return F; }");
+}
 
 void register_composed_batches() {
     const std::pair<const char*, Fusion> fusions[] = {{"fused", Fusion::thesis},
@@ -293,7 +174,7 @@ void register_composed_batches() {
                      });
         add_measured(core::text("batches/product/libdense/", order),
                      [=](benchmark::State& state, const std::string& name) {
-                         libdense(state, name, products, [=](core::Cpu& cpu, Data& data) {
+                         libdense(state, name, products, [=](core::Cpu& cpu, ProgramData& data) {
                              return multiply(cpu, data, problems, order);
                          });
                      });
@@ -304,7 +185,7 @@ void register_composed_batches() {
         add_measured(core::text("batches/solution/libdense/", order),
                      [=](benchmark::State& state, const std::string& name) {
                          std::vector<int> info(std::size_t(problems), 0);
-                         libdense(state, name, solutions, [&](core::Cpu& cpu, Data& data) {
+                         libdense(state, name, solutions, [&](core::Cpu& cpu, ProgramData& data) {
                              return solve(cpu, data, info, problems, order);
                          });
                      });

@@ -46,10 +46,7 @@ stap::Problem problem_of(const std::string& size, stap::Implementation implement
                               of.steering_vectors);
 }
 
-/// How program 9 of Anderson 2014 is written.
-enum class Form { one_pass, stages, snapshots };
-
-std::string program_text(const stap::Problem& p, Form form) {
+std::string program_text(const stap::Problem& p, StapForm form) {
     const index_t n = p.order, d = p.steering_vectors, block = p.parameters.training_block;
     const index_t problems = p.doppler_bins * p.training_sets;
     const std::string attributes =
@@ -60,11 +57,11 @@ std::string program_text(const stap::Problem& p, Form form) {
         "]; local covariance: batch c64[", problems, ", ", n, ", ", n,
         "]; local weights: batch c64[", problems, ", ", d, ", ", n, "]; local result: array c64[",
         d, ", ", p.doppler_bins, ", ", p.shape.range_cells, "];");
-    if (form == Form::one_pass) {
+    if (form == StapForm::one_pass) {
         return head + core::text("result = adapt_cube<", attributes,
                                  ", loading = 0.01>(cube, steering); return result; }");
     }
-    if (form == Form::stages) {
+    if (form == StapForm::stages) {
         return head + core::text("covariance = estimate_covariance<", attributes,
                                  ", loading = 0.01>(cube);"
                                  "weights = solve_weights(covariance, steering);"
@@ -190,7 +187,7 @@ void pipeline(benchmark::State& state, const std::string& name, const std::strin
 
 template <class Executor>
 void composed(benchmark::State& state, const std::string& name, const std::string& size,
-              Form form) {
+              StapForm form) {
     const stap::Problem problem = problem_of(size, stap::Implementation::staged);
     const std::string text = program_text(problem, form);
     Run<Executor> run(problem);
@@ -218,9 +215,10 @@ void register_on(const std::string& prefix) {
                              pipeline<Executor>(state, name, size, one.second);
                          });
         }
-        const std::pair<const char*, Form> forms[] = {{"composed-one-pass", Form::one_pass},
-                                                      {"composed", Form::stages},
-                                                      {"composed-snapshots", Form::snapshots}};
+        const std::pair<const char*, StapForm> forms[] = {
+            {"composed-one-pass", StapForm::one_pass},
+            {"composed", StapForm::stages},
+            {"composed-snapshots", StapForm::snapshots}};
         for (const auto& one : forms) {
             add_measured(core::text(prefix, "stap/", one.first, "/", size),
                          [=](benchmark::State& state, const std::string& name) {
@@ -231,6 +229,10 @@ void register_on(const std::string& prefix) {
 }
 
 }  // namespace
+
+std::string stap_program(const std::string& size, StapForm form) {
+    return program_text(problem_of(size, stap::Implementation::staged), form);
+}
 
 void register_composed_stap() {
     register_on<core::Cpu>("");

@@ -4,6 +4,7 @@
 # shellcheck shell=bash
 set -euo pipefail
 
+invoked_from=$PWD
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export root
 cd "$root"
@@ -86,4 +87,67 @@ fetch_samples() {
     for name in "$@"; do
         cp "$kept/$name" "$folder/$name" || return 1
     done
+}
+
+# read_figure_options NAME ARGUMENT...: of a script that reruns a paper's experiments: --quick,
+# --smoke, --build FOLDER and --out FOLDER. Sets options, build (empty without --build) and out
+# (NAME-output without --out).
+read_figure_options() {
+    local name=$1 folder
+    shift
+    out=$root/$name-output
+    build=
+    options=()
+    while (($# > 0)); do
+        case $1 in
+            --quick | --smoke) options+=("$1") ;;
+            --build | --out)
+                [[ $# -gt 1 && $2 != -* ]] || {
+                    echo "$name: $1 needs a folder" >&2
+                    exit 1
+                }
+                folder=$2
+                [[ $folder == /* ]] || folder=$invoked_from/$folder
+                if [[ $1 == --build ]]; then build=$folder; else out=$folder; fi
+                shift
+                ;;
+            *)
+                echo "$name: unknown argument $1" >&2
+                exit 1
+                ;;
+        esac
+        shift
+    done
+}
+
+# prepare_build PROGRAM [PROGRAM_FOR_GPUS...]: makes build/release with these benchmarks, the others
+# only where the build has a GPU's; nothing if there is a build.
+prepare_build() {
+    local target
+    [[ -z $build ]] || return 0
+    build=$root/build/release
+    scripts/setup
+    build_preset release "$1"
+    shift
+    for target in "$@"; do
+        if cmake --build "$build" --target help | grep -q "^$target:"; then
+            cmake --build "$build" --target "$target"
+        fi
+    done
+}
+
+# run_experiments PROGRAM: runs a benchmark with $options, prints which figure it measures, and
+# leaves $out/experiments.json and .log.
+run_experiments() {
+    "$build/bench/$1" "${options[@]}" --benchmark_out_format=json \
+        --benchmark_out="$out/experiments.json" 2>&1 | tee "$out/experiments.log" |
+        awk -F/ '/^(cpu|gpu|cycles)\// && $1 $2 != last { print "  " $1, $2; fflush(); last = $1 $2 }' || {
+        tail -n 20 "$out/experiments.log" >&2
+        exit 1
+    }
+}
+
+# The Python of the build's virtual environment, if there is one.
+python_of_build() {
+    if [[ -x build/venv/bin/python ]]; then echo build/venv/bin/python; else echo python3; fi
 }

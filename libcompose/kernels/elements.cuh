@@ -52,11 +52,11 @@ struct Place {
         }
     }
     APERTURE_HD Place moved(index_t right, int to_lane) const {
-        Place place = *this;
-        place.column += right;
-        place.here += right;
-        place.lane = to_lane;
-        return place;
+        return {plane, row, column + right, rows, columns, planes, here + right, to_lane};
+    }
+    /// So many rows below, in the same plane.
+    APERTURE_HD Place below(index_t down) const {
+        return {plane, row + down, column, rows, columns, planes, here + down * columns, lane};
     }
 
     /// The entry `down` rows below and `right` columns to the right, of an image of these extents.
@@ -91,6 +91,18 @@ struct Place {
     }
 
   private:
+    /// Member by member: compilers do not vectorise loops with copies of a whole place.
+    APERTURE_HD Place(index_t its_plane, index_t its_row, index_t its_column, index_t of_rows,
+                      index_t of_columns, index_t of_planes, index_t its_number, int its_lane)
+        : plane(its_plane),
+          row(its_row),
+          column(its_column),
+          rows(of_rows),
+          columns(of_columns),
+          planes(of_planes),
+          here(its_number),
+          lane(its_lane) {}
+
     APERTURE_HD static index_t clamped(index_t i, index_t count) {
         const index_t not_above = i < count - 1 ? i : count - 1;
         return not_above > 0 ? not_above : 0;

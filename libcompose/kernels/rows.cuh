@@ -43,76 +43,139 @@ using RowPlace = Place<K::left == 0 && K::right == 0>;
 
 #if defined(APERTURE_COMPOSE_CPU)
 
-/// Calls work(at, columns) for `begin` to `end` - 1 of a row, 32 or fewer, with the sums of their
-/// columns in the strip.
+/// Of lambdas in loops that must be vectorised.
+#define APERTURE_INLINE __attribute__((always_inline))
+
+/// Calls body(i) for `begin` to `end` - 1. Compilers vectorise a loop around it as if it were
+/// written out; they do not unroll loops before.
+template <int begin, int end, class Body>
+[[gnu::always_inline]] inline void repeat(const Body& body) {
+    if constexpr (begin < end) {
+        body(begin);
+        repeat<begin + 1, end>(body);
+    }
+}
+
+/// Calls work(column, lane, columns), with the sums of a column in the strip.
+template <class K, class Work>
+[[gnu::always_inline]] inline void with_sums(const KernelArguments& arguments, index_t strip,
+                                             index_t column, int lane, const Work& work) {
+    const index_t here = strip * arguments.walk.columns + column;
+    typename K::Columns columns;
+    columns.each(columns, [&](int i, auto& sum, auto&) APERTURE_INLINE {
+        sum.values[0] = memory_of_columns<K>(arguments, i, sum)[here];
+    });
+    work(column, lane, columns);
+    columns.each(columns, [&](int i, auto& sum, auto&) APERTURE_INLINE {
+        memory_of_columns<K>(arguments, i, sum)[here] = sum.values[0];
+    });
+}
+
+/// The same for `begin` to `end` - 1, a piece of a row or the end of one. Of whole pieces a lane's
+/// columns are next to one another in time, so that its sums stay in registers.
 template <class K, class Work>
 [[gnu::always_inline]] inline void for_each_column(const KernelArguments& arguments, index_t strip,
-                                                   const RowPlace<K>& start, index_t begin,
-                                                   index_t end, const Work& work) {
-    const index_t first = strip * arguments.walk.columns;
-    const auto compute = [&](index_t column, int lane) {
-        typename K::Columns columns;
-        columns.each(columns, [&](int i, auto& sum, auto&) {
-            sum.values[0] = memory_of_columns<K>(arguments, i, sum)[first + column];
-        });
-        work(start.moved(column, lane), columns);
-        columns.each(columns, [&](int i, auto& sum, auto&) {
-            memory_of_columns<K>(arguments, i, sum)[first + column] = sum.values[0];
-        });
-    };
-    if (end - begin == lanes) {
+                                                   index_t begin, index_t end, const Work& work) {
+    if (end - begin == piece_length) {
 #pragma GCC ivdep
-        for (int i = 0; i < lanes; ++i) compute(begin + i, i);
-    } else {
-        for (index_t column = begin; column < end; ++column) compute(column, int(column - begin));
+        for (int lane = 0; lane < lanes; ++lane) {
+            repeat<0, piece_length / lanes>([&](int i) APERTURE_INLINE {
+                with_sums<K>(arguments, strip, begin + i * lanes + lane, lane, work);
+            });
+        }
+        return;
     }
+    index_t first = begin;
+    for (; first + lanes <= end; first += lanes) {
+#pragma GCC ivdep
+        for (int lane = 0; lane < lanes; ++lane) {
+            with_sums<K>(arguments, strip, first + lane, lane, work);
+        }
+    }
+    for (int lane = 0; first + lane < end; ++lane) {
+        with_sums<K>(arguments, strip, first + lane, lane, work);
+    }
+}
+
+/// What calls compute of a piece of `count` rows one below the other; adds its sums to the rows'.
+template <class K, int count, class Rows>
+inline void compute_piece_of_rows(const KernelArguments& arguments, const K& kernel, index_t row,
+                                  index_t piece, Rows (&of_rows)[count]) {
+    const Walk& walk = arguments.walk;
+    const RowPlace<K> start(walk, row);
+    const index_t begin = piece * piece_length;
+    const index_t end = begin + piece_length < walk.columns ? begin + piece_length : walk.columns;
+    typename K::OfRow of_row[count];
+    Rows sums[count];
+    for (int i = 0; i < count; ++i) of_row[i] = kernel.of_row(row + i);
+    for_each_column<K>(arguments, row / row_strip, begin, end,
+                       [&](index_t column, int lane, auto& columns) APERTURE_INLINE {
+                           const auto of_column = kernel.of_column(column);
+                           repeat<0, count>([&](int i) APERTURE_INLINE {
+                               const RowPlace<K> at = start.below(i).moved(column, lane);
+                               kernel.first(at, of_row[i], of_column, kernel.load(at), sums[i],
+                                            columns);
+                           });
+                       });
+    for (int i = 0; i < count; ++i) {
+        sums[i].each(of_rows[i], [&](int, const auto& from, auto& to) {
+            to.add(static_cast<int>(piece % lanes), from.total());
+        });
+    }
+}
+
+/// What needs the totals of a row.
+template <class K, class Rows>
+inline void finish_row(const KernelArguments& arguments, const K& kernel, index_t row,
+                       Rows& of_pieces) {
+    typename K::template Rows<1> totals;
+    totals.each(of_pieces, [](int, auto& to, const auto& from) { to.values[0] = from.total(); });
+    kernel.store_row(row, totals);
+    if constexpr (K::in_parts) {
+        const Walk& walk = arguments.walk;
+        const RowPlace<K> start(walk, row);
+        const auto of_row = kernel.of_row(row);
+#pragma GCC ivdep
+        for (index_t column = 0; column < walk.columns; ++column) {
+            with_sums<K>(arguments, row / row_strip, column, 0,
+                         [&](index_t, int lane, auto& columns) APERTURE_INLINE {
+                             const RowPlace<K> at = start.moved(column, lane);
+                             kernel.second(at, of_row, kernel.of_column(column), kernel.load(at),
+                                           totals, columns);
+                         });
+        }
+    }
+}
+
+template <class K, int count>
+inline void compute_some_rows(const KernelArguments& arguments, const K& kernel, index_t row) {
+    typename K::template Rows<lanes> of_pieces[count];
+    for (index_t piece = 0; piece < arguments.walk.pieces_of_row(); ++piece) {
+        compute_piece_of_rows(arguments, kernel, row, piece, of_pieces);
+    }
+    for (int i = 0; i < count; ++i) finish_row(arguments, kernel, row + i, of_pieces[i]);
 }
 
 /// Strips `first` to `end` - 1.
 template <class K>
 inline void compute_rows(const KernelArguments& arguments, index_t first, index_t end) {
+    // Columns' sums are loaded and stored once for eight rows. Without them, memory is faster row
+    // by row, and what reads a row twice finds it in the caches.
+    constexpr int at_once = K::in_parts || K::column_sums == 0 ? 1 : 8;
     const K kernel(arguments.symbols);
     const Walk walk = arguments.walk;
-    const auto least = [](index_t a, index_t b) { return a < b ? a : b; };
     for (index_t strip = first; strip < end; ++strip) {
         typename K::Columns none;
         none.each(none, [&](int i, const auto& zero, auto&) {
             auto* const sums = memory_of_columns<K>(arguments, i, zero) + strip * walk.columns;
             for (index_t column = 0; column < walk.columns; ++column) sums[column] = zero.values[0];
         });
-        for (index_t row = strip * row_strip; row < end_of_strip(walk, strip); ++row) {
-            const RowPlace<K> start(walk, row);
-            const auto of_row = kernel.of_row(row);
-            typename K::template Rows<lanes> of_pieces;
-            for (index_t piece = 0; piece < walk.pieces_of_row(); ++piece) {
-                typename K::template Rows<lanes> rows;
-                const index_t last = least((piece + 1) * piece_length, walk.columns);
-                for (index_t column = piece * piece_length; column < last; column += lanes) {
-                    for_each_column<K>(arguments, strip, start, column, least(column + lanes, last),
-                                       [&](const RowPlace<K>& at, auto& columns) {
-                                           kernel.first(at, of_row, kernel.of_column(at.column),
-                                                        kernel.load(at), rows, columns);
-                                       });
-                }
-                rows.each(of_pieces, [&](int, const auto& from, auto& to) {
-                    to.add(static_cast<int>(piece % lanes), from.total());
-                });
-            }
-            typename K::template Rows<1> totals;
-            totals.each(of_pieces,
-                        [](int, auto& to, const auto& from) { to.values[0] = from.total(); });
-            kernel.store_row(row, totals);
-            if constexpr (K::in_parts) {
-                for (index_t column = 0; column < walk.columns; column += lanes) {
-                    for_each_column<K>(arguments, strip, start, column,
-                                       least(column + lanes, walk.columns),
-                                       [&](const RowPlace<K>& at, auto& columns) {
-                                           kernel.second(at, of_row, kernel.of_column(at.column),
-                                                         kernel.load(at), totals, columns);
-                                       });
-                }
-            }
+        const index_t last = end_of_strip(walk, strip);
+        index_t row = strip * row_strip;
+        for (; row + at_once <= last; row += at_once) {
+            compute_some_rows<K, at_once>(arguments, kernel, row);
         }
+        for (; row < last; ++row) compute_some_rows<K, 1>(arguments, kernel, row);
     }
 }
 

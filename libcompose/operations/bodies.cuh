@@ -223,10 +223,20 @@ struct LaneSums {
     APERTURE_HD T total() const {
         T sums[lanes];
         for (int i = 0; i < lanes; ++i) sums[i] = values[i];
-        for (int half = lanes / 2; half > 0; half /= 2) {
-            for (int i = 0; i < half; ++i) sums[i] = Combine::of(sums[i], sums[i + half]);
-        }
+        add_halves<lanes / 2>(sums);
         return sums[0];
+    }
+
+  private:
+    /// Each loop has a length that compilers know, and must become a vector operation before it is
+    /// unrolled.
+    template <int half>
+    APERTURE_HD static void add_halves(T* sums) {
+#if defined(APERTURE_COMPOSE_CPU)
+#pragma GCC unroll 1
+#endif
+        for (int i = 0; i < half; ++i) sums[i] = Combine::of(sums[i], sums[i + half]);
+        if constexpr (half > 1) add_halves<half / 2>(sums);
     }
 };
 

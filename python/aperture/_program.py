@@ -24,7 +24,7 @@ from aperture._system import threads_for
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MODES = ("thesis", "none", "numpy")
+_MODES = ("thesis", "planned", "none", "numpy")
 _TIERS = ("automatic", "interpreted", "compiled")
 _MOST_PLANS = 16
 
@@ -456,9 +456,10 @@ def program(
         ``S * x`` is the product with a :func:`stencil`, and an :func:`operation` of one's own is
         called. Numbers, stencils, operations and functions may be names outside of it. Parameters
         with the annotation ``aperture.compose.Batch`` are batches of small matrices or vectors.
-    mode : {"thesis", "none", "numpy"}
-        As many operations in a kernel as can be; a kernel for each; or the function itself by
-        NumPy, to debug it. All three have the same bits.
+    mode : {"thesis", "planned", "none", "numpy"}
+        As many operations in a row in a kernel as can be; the sets of operations that are predicted
+        to take least time, in any order that the data allow; a kernel for each; or the function
+        itself by NumPy, to debug it. All have the same bits.
     in_place : tuple of str
         Parameters whose arrays the program overwrites where the function assigns to the name.
         By default no argument is written.
@@ -487,10 +488,11 @@ def program(
 
     Notes
     -----
-    Anderson 2014, chapter 5. The first call with arguments of new types and shapes translates and
-    plans; 16 plans are kept, each with the memory of its variables. Numbers of Python's have the
-    type of what they meet, as in NumPy 2; an ``int`` argument is part of the program, a ``float``
-    is not. Assigning copies: after ``y = x`` there are two arrays.
+    Anderson 2014, chapter 5; "planned" is Fousek, Filipovic & Madzin 2011. The first call with
+    arguments of new types and shapes translates and plans; 16 plans are kept, each with the memory
+    of its variables. Numbers of Python's have the type of what they meet, as in NumPy 2; an ``int``
+    argument is part of the program, a ``float`` is not. Assigning copies: after ``y = x`` there are
+    two arrays.
 
     Examples
     --------

@@ -30,8 +30,9 @@
 namespace aperture::python {
 namespace {
 
-constexpr core::Choices<compose::Fusion, 2> fusions{
-    {{"none", compose::Fusion::none}, {"thesis", compose::Fusion::thesis}}};
+constexpr core::Choices<compose::Fusion, 3> fusions{{{"none", compose::Fusion::none},
+                                                     {"thesis", compose::Fusion::thesis},
+                                                     {"planned", compose::Fusion::planned}}};
 
 constexpr core::Choices<compose::Tier, 3> tiers{{{"automatic", compose::Tier::automatic},
                                                  {"interpreted", compose::Tier::interpreted},

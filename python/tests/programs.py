@@ -37,7 +37,12 @@ def same_bits(found: Any, expected: Any) -> None:
 
 def in_all_ways(function: Any, *arguments: Any) -> Any:
     """A program's results, the same bits in all modes, compiled, interpreted and by NumPy."""
-    ways = [("thesis", "automatic"), ("thesis", "interpreted"), ("none", "interpreted")]
+    ways = [
+        ("thesis", "automatic"),
+        ("thesis", "interpreted"),
+        ("planned", "interpreted"),
+        ("none", "interpreted"),
+    ]
     first, *others = (
         aperture.program(mode=mode, tier=tier)(function)(*arguments)
         for mode, tier in [*ways, ("numpy", "automatic")]

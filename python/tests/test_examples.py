@@ -23,6 +23,8 @@ EXPECTED = {
     "compose_lucas_kanade": "the flow by hand, but for rounding: True",
     "compose_stap": "the output by hand, but for rounding: True",
     "compose_kalman": "the estimates by NumPy, but for rounding: True",
+    "compose_sequences": "the results by NumPy, but for rounding: True",
+    "compose_listing1": "the same bits in all modes: True",
     "compose_flow": "block2x2 are those by hand, but for rounding: True",
 }
 

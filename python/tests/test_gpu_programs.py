@@ -162,7 +162,7 @@ def test_batches_stay_in_the_library_and_have_the_bits_of_the_cpu(library: Any, 
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-@pytest.mark.parametrize("mode", ["thesis", "none"])
+@pytest.mark.parametrize("mode", ["thesis", "planned", "none"])
 def test_batches_in_host_memory_are_copied(dtype: Any, mode: str) -> None:
     for function, arguments in of_batches(dtype):
         expected = aperture.program(device="cpu", tier="interpreted")(function)(*arguments)

@@ -37,7 +37,7 @@ def images(*shape: int, dtype: Any = np.float32, seed: int = 1) -> Any:
 def by_all_modes(function: Callable[..., Any], *arguments: Any, compiled: bool = False) -> Any:
     """The result, which all modes have, as one or a tuple. To compile takes half a second."""
     results = []
-    for mode in ("thesis", "none", "numpy"):
+    for mode in ("thesis", "planned", "none", "numpy"):
         tier = "automatic" if compiled else "interpreted"
         program = aperture.program(mode=mode, tier=tier)(function)
         with np.errstate(all="ignore"):
@@ -523,7 +523,7 @@ def test_bad_arguments_are_refused(argument: Any, error: type[Exception], messag
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"mode": "fast"}, ValueError, "mode 'fast': expected thesis, none, numpy"),
+        ({"mode": "fast"}, ValueError, "mode 'fast': expected thesis, planned, none, numpy"),
         ({"tier": "fast"}, ValueError, "tier 'fast': expected automatic, interpreted, compiled"),
         ({"while_limit": 0}, ValueError, "while_limit 0: expected a positive int"),
         ({"while_limit": 1.5}, ValueError, "while_limit 1.5"),
@@ -756,7 +756,7 @@ def test_bad_calls_of_the_extension_are_refused() -> None:
     for given in wrong:
         with pytest.raises(TypeError):
             program.run(0, given, [x, s])
-    with pytest.raises(ValueError, match="fusion numpy: expected none|thesis"):
+    with pytest.raises(ValueError, match="fusion numpy: expected none|thesis|planned"):
         core.ComposedProgram(text, [], "numpy", "automatic", 1)
     with pytest.raises(ValueError, match="line 1, column 9: expected a name"):
         core.ComposedProgram("program {", [], "none", "automatic", 1)

@@ -181,7 +181,7 @@ def same_products(A: Batch, x: Batch, n: int) -> Any:
     return x, compose.matrix_multiply(compose.matrix_multiply(A, A), x)
 
 
-@pytest.mark.parametrize("mode", ["thesis", "none"])
+@pytest.mark.parametrize("mode", ["thesis", "planned", "none"])
 def test_the_operator_of_products(mode: str) -> None:
     A, x = positive(np.float32, 3), problems(np.float32, 3)
     found = aperture.program(mode=mode)(products)(A, x, 300)
@@ -193,7 +193,7 @@ def test_the_operator_of_products(mode: str) -> None:
     assert abs(quotient / greatest - 1).max() < 1e-5
 
 
-@pytest.mark.parametrize("mode", ["thesis", "none"])
+@pytest.mark.parametrize("mode", ["thesis", "planned", "none"])
 @pytest.mark.parametrize("tier", ["interpreted", "automatic"])
 def test_a_variable_may_be_overwritten_by_what_reads_it(mode: str, tier: str) -> None:
     @aperture.program(mode=mode, tier=tier, in_place=("B",))

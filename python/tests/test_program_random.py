@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs compute the same bits fused, by operation and by NumPy."""
+"""Random programs compute the same bits fused, planned, by operation and by NumPy."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_random_programs_have_the_same_bits(tmp_path: Path, seed: int) -> None:
     numbers = dtype(0.7), dtype(-1.3)
     expected: Any = None
     with np.errstate(all="ignore"):
-        for mode in ("numpy", "thesis", "none"):
+        for mode in ("numpy", "thesis", "planned", "none"):
             # To compile takes a second.
             tier = "automatic" if seed < 3 else "interpreted"
             found = aperture.program(mode=mode, tier=tier)(function)(x.copy(), y.copy(), *numbers)

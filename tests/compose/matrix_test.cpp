@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "tests/compose/blas_sequences.hpp"
 #include "tests/compose/program_memory.hpp"
 #include "tests/compose/refusal.hpp"
 #include "tests/compose/simt_executable.hpp"
@@ -28,6 +29,7 @@ ProgramMemory after(const std::string& text, const std::function<void(ProgramMem
     };
     ProgramMemory expected = run(Fusion::none, Tier::interpreted);
     EXPECT_EQ(run(Fusion::thesis, Tier::automatic).bits(), expected.bits());
+    EXPECT_EQ(run(Fusion::planned, Tier::automatic).bits(), expected.bits());
     ProgramMemory memory(program, 3);
     prepare(memory);
     core::Simt simt(core::LaneOrder::random, 5);
@@ -137,6 +139,28 @@ TEST(ComposeMatrices, SumsOfRowsAndColumnsHaveTheSameBits) {
     cases.push_back(line_case("c64", 35, 260, 4));
     cases.push_back(line_case("c128", 3, 270, 0));
     after(line_program(cases), unchanged);
+}
+
+TEST(ComposeMatrices, SequencesOfBlasCallsReadMatricesNoMoreOftenThanTheyMust) {
+    constexpr index_t order = 300;
+    constexpr double matrix = order * order * sizeof(float), vector = order * sizeof(float);
+    for (const BlasSequence& sequence : blas_sequences) {
+        SCOPED_TRACE(sequence.name);
+        const std::string text = text_of(sequence, order);
+        for (const Fusion fusion : {Fusion::thesis, Fusion::planned}) {
+            const auto planned = plan(parse(text), Registry(), fusion);
+            double bytes = 0;
+            for (const Kernel* kernel : planned.kernels()) bytes += kernel->bytes;
+            EXPECT_EQ(planned.kernels().size(), std::size_t(sequence.kernels));
+            const double least =
+                sequence.least_matrices * matrix +
+                sequence.least_vectors * (is_of_vectors(sequence) ? matrix : vector);
+            EXPECT_GE(bytes, least);
+            // Vectors go through memory between kernels.
+            EXPECT_LE(bytes, least + 6 * vector);
+        }
+        after(text, unchanged);
+    }
 }
 
 TEST(ComposeMatrices, OnePassReadsAMatrixForItsProductAndThatOfItsTranspose) {

@@ -1,0 +1,512 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// The experiments of Fousek et al. 2011, section 5, and of Anderson 2014, chapters 5 to 7, on array
+// programs. scripts/compose makes tables and figures of the report, in which
+// DEVICE/FIGURE/SERIES/POINT is a point of a figure.
+//   compose_experiments [--quick] [Google Benchmark's options]     --quick: every fifth plan
+// Nothing is taken from or kept in the cache on disk, so that first calls compile.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "aperture/compose_operations/flow.hpp"
+#include "aperture/compose_operations/stap.hpp"
+#include "aperture/flow/linear_system.hpp"
+#include "aperture/flow/words.hpp"
+#include "bench/compose_batches.hpp"
+#include "bench/compose_program.hpp"
+#include "bench/compose_stap.hpp"
+#include "bench/program.hpp"
+#include "libcompose/data_flow.hpp"
+#include "libcompose/emit.hpp"
+#include "tests/compose/thesis_programs.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using compose::Fusion;
+using compose::Plan;
+using compose::Program;
+using core::index_t;
+
+bool quick = false;
+constexpr double seconds_of_a_point = 0.1;
+
+template <class Executor>
+const std::string device = core::is_gpu<Executor> ? "gpu/" : "cpu/";
+
+const std::vector<std::pair<const char*, Fusion>> fusions{
+    {"none", Fusion::none}, {"thesis", Fusion::thesis}, {"planned", Fusion::planned}};
+
+/// What predictions are made for: an H100, or this CPU as it copies and multiplies.
+template <class Executor>
+compose::Machine machine() {
+    if constexpr (core::is_gpu<Executor>) {
+        return compose::h100;
+    } else {
+        const int threads = core::Cpu().threads();
+        constexpr double launch = 2e-6;  // to start and join threads
+        return {.bytes_a_second = copy_bandwidth_gbs(threads) * 1e9,
+                .flops_a_second = fma_peak_gflops<float>(threads) * 1e9,
+                .double_flops_a_second = fma_peak_gflops<double>(threads) * 1e9,
+                .launch_seconds = launch};
+    }
+}
+
+compose::Registry all_operations() {
+    compose::Registry all;
+    compose::add_flow(all);
+    compose::add_stap(all);
+    return all;
+}
+template <class Executor>
+Plan planned(const Program& program, Fusion fusion) {
+    return compose::plan(program, all_operations(), fusion, machine<Executor>());
+}
+
+double predicted_seconds(const Plan& plan, const compose::Machine& machine) {
+    double seconds = 0;
+    for (const compose::Kernel* kernel : plan.kernels()) {
+        seconds += compose::predicted_seconds(*plan.program, *kernel, machine);
+    }
+    return seconds;
+}
+/// A plan's kernels by the results of their calls: "M1 v1; s1".
+std::string kernels_of(const Plan& plan) {
+    std::string all;
+    for (const compose::Kernel* kernel : plan.kernels()) {
+        if (!all.empty()) all += ";";
+        for (const compose::PlannedCall& planned : kernel->calls) {
+            all += (all.empty() ? "" : " ") + (*plan.program)[planned.call->results[0]].name;
+        }
+    }
+    return all;
+}
+
+/// Of a program's data, which is kept while points of one figure follow one another.
+ProgramData& data_of(const Program& program, const std::string& text) {
+    static std::string known;
+    static std::optional<ProgramData> data;
+    if (known != text) {
+        data.emplace(program);
+        known = text;
+    }
+    return *data;
+}
+
+// Fousek et al.
+
+index_t problems_of_listing1() { return smoke ? 100 : 31744; }
+
+template <class Executor>
+void add_plan(const std::string& name, const Plan& plan, const std::string& text) {
+    add_measured(
+        name,
+        [=](benchmark::State& state, const std::string& of) {
+            Composed<Executor> composed(plan, data_of(*plan.program, text));
+            const double best = measure(state, of, [&] { return composed.seconds(); });
+            const double problems = double(problems_of_listing1());
+            state.counters["M/s"] = problems / best * 1e-6;
+            state.counters["predicted M/s"] =
+                problems / predicted_seconds(plan, machine<Executor>()) * 1e-6;
+            state.counters["kernels"] = double(plan.kernels().size());
+            state.SetLabel(kernels_of(plan));
+        },
+        seconds_of_a_point);
+}
+
+/// The calls of Listing 1.
+struct Listed {
+    const char *result, *expression;
+    std::vector<const char*> inputs;
+    std::vector<std::size_t> reads;  ///< other calls
+};
+const std::vector<Listed> listed{{"M1", "matrix_multiply(A, B)", {"A", "B"}, {}},
+                                 {"v1", "matrix_multiply(M1, c)", {"c"}, {0}},
+                                 {"s1", "norm(v1)", {}, {1}},
+                                 {"M2", "matrix_multiply(D, E)", {"D", "E"}, {}},
+                                 {"M3", "add(M2, D)", {"D"}, {3}},
+                                 {"F", "multiply(M3, s1)", {}, {4, 2}}};
+bool has(unsigned set, std::size_t call) { return (set >> call & 1U) != 0; }
+
+/// Some of these calls as a program, which reads what the others would make.
+std::string fusion_text(unsigned set) {
+    const index_t problems = problems_of_listing1();
+    std::set<std::string> inputs, locals, returned;
+    std::string body;
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+        if (!has(set, i)) continue;
+        const Listed& call = listed[i];
+        inputs.insert(call.inputs.begin(), call.inputs.end());
+        for (const std::size_t other : call.reads) {
+            if (!has(set, other)) inputs.insert(listed[other].result);
+            returned.erase(listed[other].result);  // Each is read by one call.
+        }
+        locals.insert(call.result);
+        returned.insert(call.result);
+        body += core::text(call.result, " = ", call.expression, ";");
+    }
+    std::string text = core::text("program set_", set, " {");
+    const auto declare = [&](const char* source, const std::set<std::string>& names) {
+        for (const std::string& name : names) {
+            const bool vector = name == "c" || name == "v1", number = name == "s1";
+            const bool small = name == "A" || name == "B" || name == "M1";
+            text += core::text(source, " ", name, ": batch f32[", problems,
+                               vector   ? ", 3]; "
+                               : number ? ", 1]; "
+                               : small  ? ", 3, 3]; "
+                                        : ", 5, 5]; ");
+        }
+    };
+    declare("input", inputs);
+    declare("local", locals);
+    std::string results;
+    for (const std::string& name : returned) results += (results.empty() ? "" : ", ") + name;
+    return core::text(text, body, " return ", results, "; }");
+}
+/// Whether values go from call to call through all of them.
+bool is_connected(unsigned set) {
+    unsigned reached = set & -set;
+    for (std::size_t pass = 0; pass < listed.size(); ++pass) {
+        for (std::size_t i = 0; i < listed.size(); ++i) {
+            for (const std::size_t other : listed[i].reads) {
+                const unsigned pair = 1U << i | 1U << other;
+                if ((pair & set) == pair && (pair & reached) != 0) reached |= pair;
+            }
+        }
+    }
+    return reached == set;
+}
+
+template <class Executor>
+void register_listing1() {
+    for (unsigned set = 1; set < 1U << listed.size(); ++set) {
+        if (!is_connected(set)) continue;
+        if (smoke && set != 3) continue;
+        const std::string text = fusion_text(set);
+        add_plan<Executor>(core::text(device<Executor>, "fousek_4/fusion/", set),
+                           compose::plan(compose::parse(text), compose::Registry(), Fusion::thesis,
+                                         machine<Executor>()),
+                           text);
+    }
+    constexpr std::size_t most = 86;
+    const std::string text = listing1(problems_of_listing1());
+    const std::vector<Plan> plans =
+        compose::best_plans(compose::parse(text), compose::Registry(), most, machine<Executor>());
+    for (std::size_t rank = 0; rank < plans.size(); ++rank) {
+        // The last one has a kernel for each call.
+        const bool omitted = quick && rank % 5 != 0 && rank + 1 < plans.size();
+        if (omitted || (smoke && rank > 0)) continue;
+        add_plan<Executor>(core::text(device<Executor>, "fousek_5/plan/", rank), plans[rank], text);
+    }
+    add_measured(core::text(device<Executor>, "fousek_5.3/listing1/ms"),
+                 [=](benchmark::State& state, const std::string& name) {
+                     measure(state, name, [&] {
+                         const core::Stopwatch watch;
+                         const Plan plan = compose::plan(compose::parse(text), compose::Registry(),
+                                                         Fusion::planned, machine<Executor>());
+                         state.counters["space, cover"] = watch.ms();
+                         const core::Stopwatch writing;
+                         compose::kernel_text(plan, core::is_gpu<Executor> ? compose::Target::device
+                                                                           : compose::Target::cpu);
+                         state.counters["text"] = writing.ms();
+                         return watch.seconds();
+                     });
+                     // Another number of problems is another text for the compiler.
+                     const Program other = compose::parse(listing1(problems_of_listing1() + 1));
+                     ProgramData data(other);
+                     const Plan plan = planned<Executor>(other, Fusion::planned);
+                     const core::Stopwatch watch;
+                     const Composed<Executor> composed(plan, data);
+                     state.counters["compiler"] = watch.ms();
+                 });
+}
+
+// Anderson
+
+struct FlowSolver {
+    const char* name;
+    Program (*program)(index_t rows, index_t columns, int iterations);
+    flow::Solver solver;
+    double flops;  ///< of a pixel and iteration, as the thesis counts them
+};
+constexpr double lambda2 = 64;
+const std::vector<FlowSolver> flow_solvers{
+    {"jacobi",
+     [](index_t rows, index_t columns, int n) {
+         return compose::thesis::jacobi_flow(rows, columns, lambda2, n);
+     },
+     flow::Solver::jacobi, 24},
+    {"block2x2",
+     [](index_t rows, index_t columns, int n) {
+         return compose::thesis::blockwise_flow(rows, columns, lambda2, n);
+     },
+     flow::Solver::block2x2, 30},
+    {"cg",
+     [](index_t rows, index_t columns, int n) {
+         return compose::thesis::conjugate_gradients_flow(rows, columns, lambda2, 0, n);
+     },
+     flow::Solver::cg, 48},
+    {"redblack",
+     [](index_t rows, index_t columns, int n) {
+         return compose::thesis::red_black_flow(rows, columns, lambda2, n);
+     },
+     flow::Solver::redblack, 28}};
+
+flow::Shape flow_shape() { return smoke ? flow::Shape{19, 45} : flow::Shape{388, 584}; }
+int flow_iterations() { return smoke ? 3 : 400; }
+
+/// Milliseconds of a run on the device, with copies, and of copies alone; of the first call those
+/// that it takes longer.
+template <class Executor>
+double measure_call(benchmark::State& state, const std::string& name, const Program& program,
+                    Fusion fusion) {
+    ProgramData data(program);
+    const core::Stopwatch watch;
+    Composed<Executor> composed(planned<Executor>(program, fusion), data);
+    composed.seconds_with_copies();
+    const double first = watch.seconds();
+    double total = first, copies = first;
+    const double best = measure(state, name, [&] {
+        total = std::min(total, composed.seconds_with_copies());
+        copies = std::min(copies, composed.seconds_of_copies());
+        return composed.seconds();
+    });
+    state.counters["compute_ms"] = best * 1e3;
+    state.counters["copy_ms"] = copies * 1e3;
+    state.counters["total_ms"] = total * 1e3;
+    state.counters["overhead_ms"] = std::max(total - best - copies, 0.0) * 1e3;
+    state.counters["jit_s"] = std::max(first - total, 0.0);
+    state.counters["kernels"] = double(composed.plan().kernels().size());
+    return best;
+}
+
+template <class Executor>
+void register_vectors() {
+    const index_t length = smoke ? 1000 : 1 << 24;
+    const std::string vector = core::text("array f32[", length, "]; ");
+    const std::string text =
+        core::text("program p { input b: ", vector, "input c: ", vector, "local a: ", vector,
+                   "a = add(b, c); a = multiply(a, a); return a; }");
+    for (const auto& [word, fusion] : fusions) {
+        add_measured(
+            core::text(device<Executor>, "anderson_5.3/", word, "/", length),
+            [=, fusion = fusion](benchmark::State& state, const std::string& name) {
+                const Program program = compose::parse(text);
+                ProgramData data(program);
+                Composed<Executor> composed(planned<Executor>(program, fusion), data);
+                const double best = measure(state, name, [&] { return composed.seconds(); });
+                state.counters["bytes/element"] = bytes_of(composed.plan()) / double(length);
+                state.counters["GB/s"] = bytes_of(composed.plan()) / best * 1e-9;
+            });
+    }
+}
+
+std::string names_of(const Program& program, const compose::SymbolSet& symbols) {
+    std::string all;
+    for (const compose::SymbolId id : symbols) {
+        all += (all.empty() ? "" : " ") + program[id].name;
+    }
+    return all;
+}
+
+/// The kernels of Jacobi's loop, and the live symbols of its calls, as the benchmark's label.
+void register_jacobi() {
+    const auto program = [] {
+        constexpr index_t rows = 388, columns = 584;
+        return compose::thesis::jacobi(rows, columns, 400);
+    };
+    for (const auto& [word, fusion] : fusions) {
+        add_measured(
+            core::text("cpu/anderson_5.6/", word, "/jacobi"),
+            [=, fusion = fusion](benchmark::State& state, const std::string& name) {
+                std::string text;
+                measure(state, name, [&] {
+                    const core::Stopwatch watch;
+                    text = compose::explain(compose::plan(program(), compose::Registry(), fusion));
+                    return watch.seconds();
+                });
+                state.SetLabel(text);
+            });
+    }
+    add_measured("cpu/anderson_table_5.2/live/jacobi", [=](benchmark::State& state,
+                                                           const std::string& name) {
+        std::string text;
+        measure(state, name, [&] {
+            const core::Stopwatch watch;
+            const Program jacobi = program();
+            const auto live = compose::live_symbols(jacobi);
+            text.clear();
+            for (const compose::Statement& outer : jacobi.statements) {
+                const auto* const loop = std::get_if<compose::Loop>(&outer.what);
+                if (loop == nullptr) continue;
+                for (const compose::Statement& statement : loop->body) {
+                    const auto* const call = std::get_if<compose::Call>(&statement.what);
+                    if (call == nullptr) continue;
+                    const compose::Live& of = live.at(call);
+                    text += core::text(jacobi[call->results[0]].name, " = ", call->operation, ";",
+                                       names_of(jacobi, of.before), ";", names_of(jacobi, of.after),
+                                       "\n");
+                }
+            }
+            return watch.seconds();
+        });
+        state.SetLabel(text);
+    });
+}
+
+template <class Executor>
+void register_stap() {
+    const std::string size = "medium";
+    const std::pair<const char*, StapForm> forms[] = {{"one pass", StapForm::one_pass},
+                                                      {"stages", StapForm::stages},
+                                                      {"snapshots", StapForm::snapshots}};
+    for (const auto& [word, form] : forms) {
+        add_measured(core::text(device<Executor>, "anderson_6/", word, "/", size),
+                     [=, form = form](benchmark::State& state, const std::string& name) {
+                         measure_call<Executor>(
+                             state, name, compose::parse(stap_program(size, form)), Fusion::thesis);
+                     });
+    }
+}
+
+/// libflow's solver of the same system.
+template <class Executor>
+void by_hand(benchmark::State& state, const std::string& name, flow::Solver of,
+             flow::Implementation implementation) {
+    Executor executor;
+    const flow::Shape shape = flow_shape();
+    using Space = typename Executor::Space;
+    core::Array<float, 3> terms({5, shape.rows, shape.columns});
+    const ProgramData gradients(flow_solvers.front().program(shape.rows, shape.columns, 1));
+    const float* const across = gradients.inputs.at("Ix").data();
+    const float* const down = gradients.inputs.at("Iy").data();
+    const float* const change = gradients.inputs.at("It").data();
+    const index_t pixels = shape.rows * shape.columns;
+    for (index_t p = 0; p < pixels; ++p) {
+        const float gx = across[p], gy = down[p], gt = change[p];
+        const float of_pixel[] = {gx * gx, gx * gy, gy * gy, -gx * gt, -gy * gt};
+        for (index_t i = 0; i < 5; ++i) terms.data()[i * pixels + p] = of_pixel[i];
+    }
+    core::Array<float, 3, Space> there(terms.extent()), x({2, shape.rows, shape.columns});
+    core::Array<float, 3> zero(x.extent());
+    std::fill(zero.begin(), zero.end(), 0.0F);
+    if constexpr (core::is_gpu<Executor>) {
+        core::copy(executor, std::as_const(terms).view(), there.view());
+    } else {
+        std::copy(terms.begin(), terms.end(), there.begin());
+    }
+    flow::LinearSystem<Space> system;
+    system.tensor = std::as_const(there).view().slice(0, 0, 3);
+    system.right = std::as_const(there).view().slice(0, 3, 5);
+    system.smoothness = float(lambda2);
+    flow::SystemSolver<Executor> solver(executor, shape,
+                                        {.solver = of,
+                                         .iterations = flow_iterations(),
+                                         .precondition = false,
+                                         .implementation = implementation});
+    const double best = measure(state, name, [&] {
+        if constexpr (core::is_gpu<Executor>) {
+            core::copy(executor, std::as_const(zero).view(), x.view());
+            executor.synchronize();
+        } else {
+            std::copy(zero.begin(), zero.end(), x.begin());
+        }
+        const core::Stopwatch watch;
+        solver.solve(system, x);
+        if constexpr (core::is_gpu<Executor>) executor.synchronize();
+        return watch.seconds();
+    });
+    state.counters["compute_ms"] = best * 1e3;
+}
+
+template <class Executor>
+void register_flow() {
+    const flow::Shape shape = flow_shape();
+    const std::string size = core::text(shape.columns, "x", shape.rows);
+    const auto rates = [](benchmark::State& state, double best, int iterations, double flops) {
+        const double pixels = double(flow_shape().rows) * double(flow_shape().columns);
+        state.counters["iterations"] = iterations;
+        state.counters["ms_iteration"] = best * 1e3 / iterations;
+        state.counters["GFLOP/s"] = flops * pixels * iterations / best * 1e-9;
+    };
+    for (const FlowSolver& solver : flow_solvers) {
+        add_measured(core::text(device<Executor>, "anderson_table_7.1/", solver.name, "/", size),
+                     [=](benchmark::State& state, const std::string& name) {
+                         const double best = measure_call<Executor>(
+                             state, name,
+                             solver.program(shape.rows, shape.columns, flow_iterations()),
+                             Fusion::planned);
+                         rates(state, best, flow_iterations(), solver.flops);
+                     });
+        for (const auto& implementation : flow::implementation_choices) {
+            // It has no effect on a CPU.
+            if (!core::is_gpu<Executor> && implementation.value != flow::Implementation::fused) {
+                continue;
+            }
+            add_measured(core::text(device<Executor>, "anderson_7.7/", solver.name, "/by hand, ",
+                                    implementation.name),
+                         [=](benchmark::State& state, const std::string& name) {
+                             by_hand<Executor>(state, name, solver.solver, implementation.value);
+                         });
+        }
+    }
+    const std::string image = core::text("array f32[", shape.rows, ", ", shape.columns, "]; ");
+    const std::string least_squares =
+        core::text("program lucas_kanade { input error: ", image, "input across: ", image,
+                   "input down: ", image, "local u: ", image, "local v: ", image,
+                   "u, v = lk_least_squares(error, across, down); return u, v; }");
+    add_measured(core::text(device<Executor>, "anderson_table_7.1/lucas-kanade/", size),
+                 [=](benchmark::State& state, const std::string& name) {
+                     constexpr double flops = 810;
+                     const double best = measure_call<Executor>(
+                         state, name, compose::parse(least_squares), Fusion::planned);
+                     rates(state, best, 1, flops);
+                 });
+    const FlowSolver& blockwise = flow_solvers[1];
+    for (const auto& [word, fusion] : fusions) {
+        add_measured(core::text(device<Executor>, "anderson_7.8/", word, "/", size),
+                     [=, fusion = fusion](benchmark::State& state, const std::string& name) {
+                         measure_call<Executor>(
+                             state, name,
+                             blockwise.program(shape.rows, shape.columns, flow_iterations()),
+                             fusion);
+                     });
+    }
+}
+
+template <class Executor>
+void register_on() {
+    register_listing1<Executor>();
+    register_vectors<Executor>();
+    register_stap<Executor>();
+    register_flow<Executor>();
+}
+
+void register_all() {
+    register_jacobi();
+    register_on<core::Cpu>();
+#if APERTURE_CUDA
+    if (core::gpu_status().usable) register_on<core::Gpu>();
+#endif
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    using namespace aperture::bench;
+    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
+        return std::strcmp(argument, "--quick") == 0;
+    });
+    quick = last != argv + argc;
+    ::setenv("APERTURE_CACHE", "off", 1);
+    return run_program(int(last - argv), argv, register_all);
+}
