@@ -10,9 +10,11 @@
 #include "libcompose/emit.hpp"
 #include "libcompose/host_compiler.hpp"
 #include "libcompose/interpreter.hpp"
+#include "libcompose/kernel_times.hpp"
 #include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/operations/text_operation.hpp"
+#include "libcompose/search.hpp"
 #include "libcompose/steps.hpp"
 
 namespace aperture::compose {
@@ -86,6 +88,10 @@ RunnableKernel runnable(core::Cpu& cpu, const Program& program, const HostLibrar
 
 }  // namespace
 
+void compile(core::Cpu&, const Plan& plan, Tier tier) {
+    if (tier != Tier::interpreted) compiled(plan);
+}
+
 template <>
 struct Executable<core::Cpu>::State {
     State(core::Cpu& cpu, Plan of_plan, Tier tier) : plan(std::move(of_plan)), memory(plan) {
@@ -100,6 +106,32 @@ struct Executable<core::Cpu>::State {
         for (const Kernel* kernel : plan.kernels()) {
             kernels.push_back(runnable(cpu, *plan.program, library.get(), *kernel));
         }
+    }
+
+    /// `around(kernel, action)` runs each kernel by `action`.
+    template <class Around>
+    void run(core::Cpu& cpu, const Arguments& arguments, std::span<const Argument> results,
+             Around&& around) {
+        validate(*plan.program, arguments, results);
+        memory.bind(arguments, results);
+        const auto run_kernel = [&](const Kernel& kernel) {
+            cpu.checkpoint();
+            around(kernel, [&] { run_now(cpu, kernel); });
+        };
+        Steps(*plan.program, memory, run_kernel).walk(plan.steps);
+        memory.finish(results);
+    }
+    void run_now(core::Cpu& cpu, const Kernel& kernel) {
+        std::visit(
+            [&](auto& of_kind) {
+                using Runnable = std::remove_reference_t<decltype(of_kind)>;
+                if constexpr (std::is_same_v<Runnable, LibraryCall<core::Cpu>>) {
+                    of_kind.run(cpu, [&](SymbolId id) { return memory.of(id); });
+                } else if constexpr (!std::is_same_v<Runnable, std::monostate>) {
+                    of_kind.run(cpu, memory.symbols());
+                }
+            },
+            kernels[static_cast<std::size_t>(kernel.number)]);
     }
 
     Plan plan;
@@ -122,24 +154,15 @@ Executable<core::Cpu>& Executable<core::Cpu>::operator=(Executable&&) noexcept =
 template <>
 void Executable<core::Cpu>::run(core::Cpu& cpu, const Arguments& arguments,
                                 std::span<const Argument> results) {
-    State& state = *state_;
-    validate(*state.plan.program, arguments, results);
-    state.memory.bind(arguments, results);
-    const auto run = [&](const Kernel& kernel) {
-        cpu.checkpoint();
-        std::visit(
-            [&](auto& of_kind) {
-                using Runnable = std::remove_reference_t<decltype(of_kind)>;
-                if constexpr (std::is_same_v<Runnable, LibraryCall<core::Cpu>>) {
-                    of_kind.run(cpu, [&](SymbolId id) { return state.memory.of(id); });
-                } else if constexpr (!std::is_same_v<Runnable, std::monostate>) {
-                    of_kind.run(cpu, state.memory.symbols());
-                }
-            },
-            state.kernels[static_cast<std::size_t>(kernel.number)]);
-    };
-    Steps(*state.plan.program, state.memory, run).walk(state.plan.steps);
-    state.memory.finish(results);
+    state_->run(cpu, arguments, results, [](const Kernel&, const auto& action) { action(); });
+}
+template <>
+std::vector<double> Executable<core::Cpu>::kernel_seconds(core::Cpu& cpu,
+                                                          const Arguments& arguments,
+                                                          std::span<const Argument> results) {
+    KernelTimes<core::Cpu> times(cpu, state_->kernels.size());
+    state_->run(cpu, arguments, results, times);
+    return times.means();
 }
 
 template <>

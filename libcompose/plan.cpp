@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
+#include <optional>
 #include <span>
 
 #include "aperture/core/error.hpp"
@@ -32,6 +34,12 @@ class Planner {
         rank_ = rank;
         return steps(program_.statements);
     }
+    std::vector<Step> steps_of(const CallsOfKernels& kernels) {
+        given_ = kernels;
+        std::vector<Step> all = steps(program_.statements);
+        core::expects(given_->empty(), given_->size(), " kernels more than the calls need");
+        return all;
+    }
 
   private:
     std::vector<Step> steps(const Block& block) {
@@ -39,7 +47,9 @@ class Planner {
         Calls calls;  // one after the other
         const auto finish = [&] {
             if (calls.empty()) return;
-            if (fusion_ == Fusion::planned) {
+            if (given_) {
+                add_given(calls, all);
+            } else if (fusion_ == Fusion::planned) {
                 Part best = best_of(calls);
                 std::move(best.kernels.begin(), best.kernels.end(), std::back_inserter(all));
             } else {
@@ -75,6 +85,65 @@ class Planner {
             last = planned;
         }
         all.push_back({kernel.finish(live_after(*last))});
+    }
+
+    /// The kernels that are given for all of these calls, the next ones of the program.
+    void add_given(const Calls& calls, std::vector<Step>& all) {
+        std::vector<Calls> kernels;
+        std::vector<std::size_t> places(calls.size(), calls.size());
+        for (std::size_t placed = 0; placed < calls.size();) {
+            core::expects(!given_->empty() && !given_->front().empty(), "a call after call ",
+                          first_call_ - 1, " is in no kernel");
+            Calls& kernel = kernels.emplace_back();
+            for (const int number : given_->front()) {
+                const std::int64_t i = std::int64_t{number} - first_call_;
+                core::expects(i >= 0 && i < std::int64_t(calls.size()) &&
+                                  places[std::size_t(i)] == calls.size(),
+                              "call ", number, " is in two kernels, or with calls beyond a loop");
+                places[std::size_t(i)] = placed++;
+                kernel.push_back(calls[std::size_t(i)]);
+            }
+            given_ = given_->subspan(1);
+        }
+        first_call_ += static_cast<int>(calls.size());
+        expect_order(calls, places);
+
+        SymbolSet live = live_after(*calls.back());
+        std::vector<Step> backwards;
+        std::reverse(kernels.begin(), kernels.end());
+        for (Calls& kernel : kernels) {
+            KernelBuilder builder(program_, fusion_);
+            for (const PlannedCall* planned : kernel) {
+                core::expects(builder.accepts(*planned), planned->call->operation,
+                              " cannot run in one kernel with the calls before it");
+                builder.add(*planned);
+            }
+            backwards.push_back({builder.finish(live)});
+            std::reverse(kernel.begin(), kernel.end());
+            for (const PlannedCall* planned : kernel) {
+                const Call& call = *planned->call;
+                for (const SymbolId id : call.results) live.erase(id);
+                live.insert(call.operands.begin(), call.operands.end());
+            }
+        }
+        std::move(backwards.rbegin(), backwards.rend(), std::back_inserter(all));
+    }
+    /// Makers run before readers, and both before what overwrites.
+    static void expect_order(const Calls& calls, const std::vector<std::size_t>& places) {
+        const auto share = [](const std::vector<SymbolId>& a, const std::vector<SymbolId>& b) {
+            return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+        };
+        for (std::size_t later = 0; later < calls.size(); ++later) {
+            for (std::size_t earlier = 0; earlier < later; ++earlier) {
+                const Call &first = *calls[earlier]->call, &second = *calls[later]->call;
+                core::expects(
+                    places[earlier] < places[later] || !(share(first.results, second.operands) ||
+                                                         share(first.operands, second.results) ||
+                                                         share(first.results, second.results)),
+                    second.operation, " runs before ", first.operation,
+                    ", which is before it in the program and shares a symbol");
+            }
+        }
     }
 
     struct Part {
@@ -153,13 +222,17 @@ class Planner {
     Fusion fusion_;
     Machine machine_;
     std::size_t count_, rank_ = 0;
+    std::optional<std::span<const std::vector<int>>> given_;  // those that have no steps yet
+    int first_call_ = 0;                                      // of the program, without steps
     /// Of calls in a row: the first, and how many.
     std::map<std::pair<const PlannedCall*, std::size_t>, Covers> covers_;
 };
 
 class Explanation {
   public:
-    explicit Explanation(const Program& program) : program_(program) {}
+    /// `machine`: null if times are not told.
+    Explanation(const Program& program, const Machine* machine, std::span<const double> measured)
+        : program_(program), machine_(machine), measured_(measured) {}
 
     std::string text(const std::vector<Step>& steps) {
         for (const Step& step : steps) {
@@ -208,7 +281,19 @@ class Explanation {
             kernel.on_chip.empty()
                 ? ""
                 : core::text(", of ", bytes_of_problem(kernel.on_chip), " bytes on chip")));
+        if (machine_ != nullptr) line(times(kernel));
         --depth_;
+    }
+    std::string times(const Kernel& kernel) const {
+        const auto microseconds = [](double seconds) { return std::round(1e7 * seconds) / 10; };
+        std::string all = core::text(std::llround(kernel.bytes), " bytes in all, ",
+                                     microseconds(predicted_seconds(program_, kernel, *machine_)),
+                                     " us predicted");
+        const auto number = static_cast<std::size_t>(kernel.number);
+        if (number < measured_.size()) {
+            all += core::text(", ", microseconds(measured_[number]), " us measured");
+        }
+        return all;
     }
     void add(const Repeat& repeat) {
         inner(core::text("for ", program_[repeat.loop->variable].name, " in ",
@@ -225,6 +310,8 @@ class Explanation {
     void add(const Break&) { line("break"); }
 
     const Program& program_;
+    const Machine* machine_;
+    std::span<const double> measured_;
     std::string all_;
     std::size_t depth_ = 0;
 };
@@ -273,21 +360,43 @@ class Exchanges {
     std::map<SymbolId, SymbolId> partner_;
 };
 
+Plan finished(const std::shared_ptr<const Program>& program, std::vector<Step> steps) {
+    Plan made{program, std::move(steps)};
+    int kernels = 0;
+    Exchanges exchanges(*program);
+    for_each_kernel(made.steps, [&](Kernel& kernel) {
+        kernel.number = kernels++;
+        exchanges.decide(kernel);
+    });
+    return made;
+}
+
 std::vector<Plan> plans(Program program, const Registry& registry, Fusion fusion,
                         const Machine& machine, std::size_t count) {
     const auto shared = std::make_shared<const Program>(std::move(program));
     Planner planner(*shared, registry, fusion, machine, count);
     std::vector<Plan> all;
     for (std::size_t rank = 0; rank < count; ++rank) {
-        Plan& made = all.emplace_back(Plan{shared, planner.steps_of_rank(rank)});
-        int kernels = 0;
-        Exchanges exchanges(*shared);
-        for_each_kernel(made.steps, [&](Kernel& kernel) {
-            kernel.number = kernels++;
-            exchanges.decide(kernel);
-        });
+        all.push_back(finished(shared, planner.steps_of_rank(rank)));
     }
     return all;
+}
+
+/// Numbers the calls of a block from `numbers.size()` on, in the order of the program.
+void number_calls(const Block& block, std::map<const Call*, int>& numbers) {
+    for (const Statement& statement : block) {
+        if (const auto* call = std::get_if<Call>(&statement.what)) {
+            const auto number = static_cast<int>(numbers.size());
+            numbers.emplace(call, number);
+        } else if (const auto* loop = std::get_if<Loop>(&statement.what)) {
+            number_calls(loop->body, numbers);
+        } else if (const auto* repeated = std::get_if<While>(&statement.what)) {
+            number_calls(repeated->body, numbers);
+        } else if (const auto* branch = std::get_if<If>(&statement.what)) {
+            number_calls(branch->body, numbers);
+            number_calls(branch->otherwise, numbers);
+        }
+    }
 }
 
 }  // namespace
@@ -301,12 +410,34 @@ std::vector<Plan> best_plans(Program program, const Registry& registry, std::siz
     return plans(std::move(program), registry, Fusion::planned, machine, count);
 }
 
+Plan plan(Program program, const Registry& registry, const CallsOfKernels& kernels) {
+    const auto shared = std::make_shared<const Program>(std::move(program));
+    return finished(shared, Planner(*shared, registry, Fusion::planned, h100, 1).steps_of(kernels));
+}
+
+CallsOfKernels calls_of_kernels(const Plan& plan) {
+    std::map<const Call*, int> numbers;
+    number_calls(plan.program->statements, numbers);
+    CallsOfKernels all;
+    for (const Kernel* kernel : plan.kernels()) {
+        std::vector<int>& calls = all.emplace_back();
+        for (const PlannedCall& planned : kernel->calls) calls.push_back(numbers.at(planned.call));
+    }
+    return all;
+}
+
 std::vector<const Kernel*> Plan::kernels() const {
     std::vector<const Kernel*> all;
     for_each_kernel(steps, [&](const Kernel& kernel) { all.push_back(&kernel); });
     return all;
 }
 
-std::string explain(const Plan& plan) { return Explanation(*plan.program).text(plan.steps); }
+std::string explain(const Plan& plan) {
+    return Explanation(*plan.program, nullptr, {}).text(plan.steps);
+}
+std::string explain(const Plan& plan, const Machine& machine,
+                    std::span<const double> measured_seconds) {
+    return Explanation(*plan.program, &machine, measured_seconds).text(plan.steps);
+}
 
 }  // namespace aperture::compose

@@ -122,4 +122,31 @@ double predicted_seconds(const Program& program, const Kernel& kernel, const Mac
            launches * machine.launch_seconds;
 }
 
+namespace {
+
+double seconds_of(const Program& program, const std::vector<Step>& steps, const Machine& machine) {
+    const auto of = [&](const std::vector<Step>& inner) {
+        return seconds_of(program, inner, machine);
+    };
+    double sum = 0;
+    for (const Step& step : steps) {
+        if (const auto* kernel = std::get_if<Kernel>(&step.what)) {
+            sum += predicted_seconds(program, *kernel, machine);
+        } else if (const auto* repeat = std::get_if<Repeat>(&step.what)) {
+            sum += double(program[repeat->loop->count].value) * of(repeat->body);
+        } else if (const auto* repeated = std::get_if<RepeatWhile>(&step.what)) {
+            sum += of(repeated->body);
+        } else if (const auto* branch = std::get_if<Branch>(&step.what)) {
+            sum += of(branch->body) + of(branch->otherwise);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+double predicted_seconds(const Plan& plan, const Machine& machine) {
+    return seconds_of(*plan.program, plan.steps, machine);
+}
+
 }  // namespace aperture::compose

@@ -39,6 +39,9 @@ class CacheFolder {
     /// stand first, so that loaders that ignore what follows (dlopen) can take it after a `read`.
     std::filesystem::path path(const std::string& extension, std::string_view identity) const;
 
+    /// For files of other kinds, in folders of their own: those are not pruned.
+    const std::filesystem::path& folder() const { return folder_; }
+
     /// Removes the files that were not used for the longest time until the rest has `most_bytes`.
     /// Other processes may read, write and prune meanwhile.
     void prune(std::uintmax_t most_bytes) const;

@@ -8,6 +8,7 @@
 #include "aperture/compose/executable.hpp"
 #include "libcompose/emit.hpp"
 #include "libcompose/gpu/graph.hpp"
+#include "libcompose/kernel_times.hpp"
 #include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/steps.hpp"
@@ -83,10 +84,7 @@ struct Executable<core::Gpu>::State {
           placements(known_placements(plan)),
           memory(gpu, plan, placements, count_loops(plan.steps)),
           may_not_end(has_while(plan.steps)) {
-        if (!calls_libraries(plan)) {
-            graph.emplace(plan, kernels, memory, placements);
-            return;
-        }
+        if (!calls_libraries(plan)) graph.emplace(plan, kernels, memory, placements);
         for (const Kernel* kernel : plan.kernels()) {
             libraries.emplace_back();
             if (kernel->exchanges || is_generated(*kernel)) continue;
@@ -94,9 +92,11 @@ struct Executable<core::Gpu>::State {
         }
     }
 
-    void walk(core::Gpu& gpu) {
+    /// `around(kernel, action)` submits each kernel by `action`.
+    template <class Around>
+    void walk(core::Gpu& gpu, Around&& around) {
         SteppedMemory stepped(gpu, memory, placements.front());
-        const auto run = [&](const Kernel& kernel) {
+        const auto submit = [&](const Kernel& kernel) {
             auto& library = libraries[static_cast<std::size_t>(kernel.number)];
             if (!library) {
                 kernels.launch(gpu.stream(), kernel, memory.changing_row());
@@ -104,6 +104,7 @@ struct Executable<core::Gpu>::State {
             }
             library->run(gpu, [&](SymbolId id) { return stepped.of(id); });
         };
+        const auto run = [&](const Kernel& kernel) { around(kernel, [&] { submit(kernel); }); };
         Steps(*plan.program, stepped, run).walk(plan.steps);
         memory.finish(gpu.stream(), memory.changing_row(), &stepped.now());
     }
@@ -137,13 +138,26 @@ void Executable<core::Gpu>::run(core::Gpu& gpu, const Arguments& arguments,
     validate(*state.plan.program, arguments, results);
     state.memory.bind(gpu, arguments, results);
     if (!state.graph) {
-        state.walk(gpu);
+        state.walk(gpu, [](const Kernel&, const auto& action) { action(); });
         return;
     }
     state.graph->launch(gpu.stream());
     if (!state.may_not_end) return;
     core::expects(value_on_host<int>(gpu, state.memory.unended()) == 0,
                   "a loop did not end within its limit");
+}
+
+template <>
+std::vector<double> Executable<core::Gpu>::kernel_seconds(core::Gpu& gpu,
+                                                          const Arguments& arguments,
+                                                          std::span<const Argument> results) {
+    State& state = *state_;
+    validate(*state.plan.program, arguments, results);
+    state.memory.bind(gpu, arguments, results);
+    KernelTimes<core::Gpu> times(gpu, state.libraries.size());
+    state.walk(gpu, times);
+    gpu.synchronize();
+    return times.means();
 }
 
 template <>

@@ -12,41 +12,58 @@
 
 namespace aperture::compose {
 
-GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
+namespace {
+
+std::string name_of(const char* function, const Kernel& kernel) {
+    return core::text("aperture::compose::generated::", function, "_", kernel.number);
+}
+
+/// The machine code of all kernels, in their order: `elements`, then `finish` where there is one.
+std::vector<core::SpecialisedKernel<void(kernels::KernelArguments)>> machine_code(
+    core::Gpu& gpu, const Plan& plan) {
     std::vector<std::string> names;
-    std::vector<const void**> slots;
+    for (const Kernel* kernel : plan.kernels()) {
+        if (!is_generated(*kernel)) continue;
+        names.push_back(name_of("elements", *kernel));
+        if (has_finish(*kernel)) names.push_back(name_of("finish", *kernel));
+    }
+    if (names.empty()) return {};
+    const core::KernelSource source{
+        "compose", included_texts(plan), kernel_text(plan, Target::device), {"--fmad=false"}};
+    try {
+        auto code = core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
+        core::expects(!code.empty(),
+                      "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not "
+                      "there");
+        return code;
+    } catch (const core::CompileError& error) {
+        refuse_text(plan, error);
+    }
+}
+
+}  // namespace
+
+void GpuKernels::compile(core::Gpu& gpu, const Plan& plan) { machine_code(gpu, plan); }
+
+GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     const std::vector<const Kernel*> all = plan.kernels();
     elements_.resize(all.size());
     finish_.resize(all.size());
     index_t most_sums = 0;
     for (const Kernel* kernel : all) {
         if (!is_generated(*kernel)) continue;
-        const auto add = [&](const char* function, std::vector<const void*>& to) {
-            names.push_back(
-                core::text("aperture::compose::generated::", function, "_", kernel->number));
-            slots.push_back(&to[static_cast<std::size_t>(kernel->number)]);
-        };
-        add("elements", elements_);
-        if (has_finish(*kernel)) add("finish", finish_);
         most_sums = std::max(most_sums, sums_of(*kernel, Target::device));
     }
     gpu.stream();  // Arrays are on the GPU that the thread used last.
     sums_ = core::Array<kernels::SumNumber, 1, core::Device>({most_sums});
-    if (names.empty()) return;
-    const core::KernelSource source{
-        "compose", included_texts(plan), kernel_text(plan, Target::device), {"--fmad=false"}};
-    const auto kernels = [&] {
-        try {
-            return core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
-        } catch (const core::CompileError& error) {
-            refuse_text(plan, error);
-        }
-    }();
-    core::expects(!kernels.empty(),
-                  "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not there");
-    for (std::size_t i = 0; i < names.size(); ++i) *slots[i] = kernels[i].kernel;
+    const auto code = machine_code(gpu, plan);
+    auto next = code.begin();
     for (const Kernel* kernel : all) {
-        if (is_generated(*kernel)) allow_shared_memory(gpu, *kernel);
+        if (!is_generated(*kernel)) continue;
+        const auto number = static_cast<std::size_t>(kernel->number);
+        elements_[number] = (next++)->kernel;
+        if (has_finish(*kernel)) finish_[number] = (next++)->kernel;
+        allow_shared_memory(gpu, *kernel);
     }
 }
 

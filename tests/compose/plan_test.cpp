@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "aperture/core/error.hpp"
 #include "libcompose/data_flow.hpp"
+#include "libcompose/emit.hpp"
+#include "tests/compose/listing1.hpp"
 #include "tests/compose/random_program.hpp"
 #include "tests/compose/thesis_programs.hpp"
 
@@ -224,6 +227,75 @@ TEST(ComposePlan, IsExplained) {
         stores x
         0 bytes and 0 operations an element
 )");
+}
+
+TEST(ComposePlan, IsExplainedWithTimes) {
+    const Plan planned = plan(parse(jacobi), Registry(), Fusion::thesis);
+    const std::string predicted = explain(planned, h100);
+    EXPECT_THAT(predicted, testing::HasSubstr("196612 bytes in all, 1.4 us predicted\n"));
+    EXPECT_THAT(predicted, testing::HasSubstr("0 bytes in all, 0 us predicted\n"));
+    EXPECT_THAT(explain(planned, h100, std::vector<double>{12.34e-6}),
+                testing::AllOf(testing::HasSubstr("1.4 us predicted, 12.3 us measured\n"),
+                               testing::HasSubstr("0 us predicted\n")));
+}
+
+TEST(ComposePlan, IsThatOfItsKernels) {
+    std::vector<Plan> plans = best_plans(parse(listing1), Registry(), 86);
+    const auto add = [&](const Program& program) {
+        plans.push_back(plan(program, Registry(), Fusion::thesis));
+        for (Plan& made : best_plans(program, Registry(), 3)) plans.push_back(std::move(made));
+    };
+    add(thesis::blockwise_flow(388, 592, 0.25, 10));
+    add(thesis::conjugate_gradients_flow(388, 592, 0.25, 1e-6, 10));
+    add(thesis::red_black_flow(388, 592, 0.25, 10));
+    for (unsigned seed = 0; seed < 40; ++seed) add(parse(RandomProgram(seed).text()));
+    add(parse(RandomProgram::merged(8)));
+    for (const Plan& made : plans) {
+        const CallsOfKernels kernels = calls_of_kernels(made);
+        const Plan again = plan(*made.program, Registry(), kernels);
+        EXPECT_EQ(explain(again), explain(made));
+        EXPECT_EQ(kernel_text(again, Target::cpu), kernel_text(made, Target::cpu));
+        EXPECT_EQ(calls_of_kernels(again), kernels);
+    }
+}
+
+TEST(ComposePlan, OfImpossibleKernelsIsRefused) {
+    const auto refused = [](const std::string& statements, const CallsOfKernels& kernels) {
+        const Program program = parse(
+            "program p { input a: array f32[9, 9]; inout x: array f32[9, 9]; constant n = 3;"
+            "local i: iteration i64; local y: array f32[9, 9]; local z: array f32[9, 9];"
+            "stencil S: f32 zero {(0, 1): 1}; " +
+            statements + " return x; }");
+        try {
+            plan(program, Registry(), kernels);
+        } catch (const core::InvalidArgument& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string two = "y = add(a, a); x = add(y, x);";
+    EXPECT_EQ(refused(two, {{0, 1}}), "");
+    EXPECT_EQ(refused(two, {{0}, {1}}), "");
+    EXPECT_THAT(refused(two, {}), testing::HasSubstr("in no kernel"));
+    EXPECT_THAT(refused(two, {{0}}), testing::HasSubstr("a call after call -1 is in no kernel"));
+    EXPECT_THAT(refused(two, {{0}, {}, {1}}), testing::HasSubstr("in no kernel"));
+    EXPECT_THAT(refused(two, {{0, 0}, {1}}), testing::HasSubstr("call 0 is in two kernels"));
+    EXPECT_THAT(refused(two, {{0}, {2}}), testing::HasSubstr("call 2 is"));
+    EXPECT_THAT(refused(two, {{-2147483647 - 1}, {1}}), testing::HasSubstr("call -2147483648 is"));
+    EXPECT_THAT(refused(two, {{0, 1}, {2}}), testing::HasSubstr("1 kernels more"));
+    EXPECT_THAT(refused(two, {{1, 0}}), testing::HasSubstr("add runs before add"));
+    EXPECT_THAT(refused(two, {{1}, {0}}), testing::HasSubstr("add runs before add"));
+    // Readers before what overwrites, and values of a symbol in their order.
+    EXPECT_NE(refused("y = add(a, x); x = copy(a); x = add(x, y);", {{1}, {0}, {2}}), "");
+    EXPECT_NE(refused("y = add(a, a); y = copy(a); x = add(x, y);", {{1}, {0}, {2}}), "");
+    EXPECT_EQ(refused("y = add(a, a); z = copy(a); x = add(z, y);", {{1, 0}, {2}}), "");
+    EXPECT_THAT(refused("y = add(a, a); x = stencil_product(S, y);", {{0, 1}}),
+                testing::HasSubstr("stencil_product cannot run in one kernel"));
+    // Calls of a loop and those after it.
+    const std::string loop = "for i in n { y = add(a, x); x = copy(y); } x = add(x, a);";
+    EXPECT_EQ(refused(loop, {{0, 1}, {2}}), "");
+    EXPECT_THAT(refused(loop, {{0, 1, 2}}), testing::HasSubstr("calls beyond a loop"));
+    EXPECT_THAT(refused(loop, {{2}, {0, 1}}), testing::HasSubstr("calls beyond a loop"));
 }
 
 }  // namespace

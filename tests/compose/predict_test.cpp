@@ -144,6 +144,16 @@ TEST(ComposePrediction, OfProgram13IsNearWhatAnH100Takes) {
     }
 }
 
+TEST(ComposePrediction, OfPlansCountsLoops) {
+    const Plan made =
+        plan(parse("program p { inout x: array f32[9, 9]; constant n = 7; local i: iteration i64;"
+                   "input c: scalar bool; x = add(x, x); for i in n { x = add(x, x);"
+                   "if c { x = abs(x); } else { x = negate(x); break; } } return x; }"),
+             Registry(), Fusion::thesis);
+    const double kernel = predicted_seconds(*made.program, *made.kernels()[1], h100);
+    EXPECT_NEAR(predicted_seconds(made, h100), 22 * kernel, 1e-3 * kernel);
+}
+
 TEST(ComposePrediction, RefusesMachinesWithoutRates) {
     EXPECT_THROW(seconds(16, "y = add(a, b);", Machine{}), core::InvalidArgument);
 }

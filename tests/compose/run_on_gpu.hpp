@@ -12,8 +12,9 @@
 
 namespace aperture::compose {
 
-/// Runs on copies on the device, but for scalars that are inputs.
-inline void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, const ProgramMemory& memory) {
+/// Calls `run(arguments, results)` with copies on the device, but for scalars that are inputs.
+template <class Run>
+void run_on(core::Gpu& gpu, const Program& program, const ProgramMemory& memory, const Run& run) {
     using Bytes = core::Array<std::byte, 1, core::Device>;
     std::deque<Bytes> arrays;
     std::vector<std::pair<const Bytes*, std::byte*>> back;
@@ -30,18 +31,23 @@ inline void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, const Prog
     };
     Arguments there;
     for (const auto& [name, host] : memory.arguments()) {
-        const Program& program = *executable.plan().program;
         const bool input = program[program.find(name)].source == Source::input;
         there[name] = input && host.type.is_scalar() ? host : on_device(host);
     }
     std::vector<Argument> values;
     for (const Argument& host : memory.results()) values.push_back(on_device(host));
-    executable.run(gpu, there, values);
+    run(there, values);
     for (const auto& [array, to] : back) {
         if (array->size() == 0) continue;
         core::copy(gpu, array->view(), core::View<std::byte, 1, core::Host>(to, {array->size()}));
     }
     gpu.synchronize();
+}
+inline void run_on(core::Gpu& gpu, Executable<core::Gpu>& executable, const ProgramMemory& memory) {
+    run_on(gpu, *executable.plan().program, memory,
+           [&](const Arguments& arguments, std::span<const Argument> results) {
+               executable.run(gpu, arguments, results);
+           });
 }
 
 }  // namespace aperture::compose

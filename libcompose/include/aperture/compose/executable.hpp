@@ -53,6 +53,12 @@ class Executable {
     /// is written, if memory to be written is constant, and if a loop does not end.
     void run(Executor& executor, const Arguments& arguments, std::span<const Argument> results);
 
+    /// Runs as `run` does, but kernel after kernel, and waits for each. Returns the mean time of
+    /// each by its number; 0 of those that did not run or exchange memory. On a GPU launches that a
+    /// graph hides count, too.
+    std::vector<double> kernel_seconds(Executor& executor, const Arguments& arguments,
+                                       std::span<const Argument> results);
+
     const Plan& plan() const;
     /// Whether kernels are machine code, and if not why.
     const std::string& reason_of_interpretation() const;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -117,11 +118,26 @@ Plan plan(Program program, const Registry& registry, Fusion fusion, const Machin
 std::vector<Plan> best_plans(Program program, const Registry& registry, std::size_t count,
                              const Machine& machine = h100);
 
+/// Calls by their numbers, from 0 in the order of the program: those of each kernel of a plan, in
+/// the order in which they run.
+using CallsOfKernels = std::vector<std::vector<int>>;
+CallsOfKernels calls_of_kernels(const Plan& plan);
+
+/// The plan with these kernels. Throws InvalidArgument if a call is in none or in two of them, if
+/// calls of one cannot run together, or if data do not allow the order.
+Plan plan(Program program, const Registry& registry, const CallsOfKernels& kernels);
+
 /// Seconds that a kernel takes: of loads and stores or of operations, whichever is more, and of its
 /// launch. A GPU is as fast as it can be if enough bytes and warps are under way.
 double predicted_seconds(const Program& program, const Kernel& kernel, const Machine& machine);
+/// Of a run: counted loops as often as they say, others and branches once.
+double predicted_seconds(const Plan& plan, const Machine& machine);
 
 /// The kernels, what each loads, stores and keeps in registers, and the bytes that it moves.
 std::string explain(const Plan& plan);
+/// The same with what each kernel is predicted to take, and what it took, if that was measured
+/// (Executable::kernel_seconds).
+std::string explain(const Plan& plan, const Machine& machine,
+                    std::span<const double> measured_seconds = {});
 
 }  // namespace aperture::compose
