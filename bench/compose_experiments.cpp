@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiments of Fousek et al. 2011, section 5, and of Anderson 2014, chapters 5 to 7, on array
 // programs. scripts/compose makes tables and figures of the report, in which
-// DEVICE/FIGURE/SERIES/POINT is a point of a figure.
+// DEVICE/FIGURE/SERIES/POINT is a point of a figure. plans_13 is Fousek's Figure 5 of program 13.
 //   compose_experiments [--quick] [Google Benchmark's options]     --quick: every fifth plan
 // Nothing is taken from or kept in the cache on disk, so that first calls compile.
 #include <benchmark/benchmark.h>
@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "aperture/compose/tune.hpp"
 #include "aperture/compose_operations/flow.hpp"
 #include "aperture/compose_operations/stap.hpp"
 #include "aperture/flow/linear_system.hpp"
@@ -45,19 +46,11 @@ const std::string device = core::is_gpu<Executor> ? "gpu/" : "cpu/";
 const std::vector<std::pair<const char*, Fusion>> fusions{
     {"none", Fusion::none}, {"thesis", Fusion::thesis}, {"planned", Fusion::planned}};
 
-/// What predictions are made for: an H100, or this CPU as it copies and multiplies.
+/// What predictions are made for: this machine.
 template <class Executor>
 compose::Machine machine() {
-    if constexpr (core::is_gpu<Executor>) {
-        return compose::h100;
-    } else {
-        const int threads = core::Cpu().threads();
-        constexpr double launch = 2e-6;  // to start and join threads
-        return {.bytes_a_second = copy_bandwidth_gbs(threads) * 1e9,
-                .flops_a_second = fma_peak_gflops<float>(threads) * 1e9,
-                .double_flops_a_second = fma_peak_gflops<double>(threads) * 1e9,
-                .launch_seconds = launch};
-    }
+    Executor executor;
+    return compose::measured_machine(executor);
 }
 
 compose::Registry all_operations() {
@@ -71,13 +64,6 @@ Plan planned(const Program& program, Fusion fusion) {
     return compose::plan(program, all_operations(), fusion, machine<Executor>());
 }
 
-double predicted_seconds(const Plan& plan, const compose::Machine& machine) {
-    double seconds = 0;
-    for (const compose::Kernel* kernel : plan.kernels()) {
-        seconds += compose::predicted_seconds(*plan.program, *kernel, machine);
-    }
-    return seconds;
-}
 /// A plan's kernels by the results of their calls: "M1 v1; s1".
 std::string kernels_of(const Plan& plan) {
     std::string all;
@@ -105,17 +91,17 @@ ProgramData& data_of(const Program& program, const std::string& text) {
 
 index_t problems_of_listing1() { return smoke ? 100 : 31744; }
 
+/// Measures a plan and predicts it. A run computes so many `items`; `text` is the program's.
 template <class Executor>
-void add_plan(const std::string& name, const Plan& plan, const std::string& text) {
+void add_plan(const std::string& name, const Plan& plan, const std::string& text, double items) {
     add_measured(
         name,
         [=](benchmark::State& state, const std::string& of) {
             Composed<Executor> composed(plan, data_of(*plan.program, text));
             const double best = measure(state, of, [&] { return composed.seconds(); });
-            const double problems = double(problems_of_listing1());
-            state.counters["M/s"] = problems / best * 1e-6;
+            state.counters["M/s"] = items / best * 1e-6;
             state.counters["predicted M/s"] =
-                problems / predicted_seconds(plan, machine<Executor>()) * 1e-6;
+                items / compose::predicted_seconds(plan, machine<Executor>()) * 1e-6;
             state.counters["kernels"] = double(plan.kernels().size());
             state.SetLabel(kernels_of(plan));
         },
@@ -185,6 +171,20 @@ bool is_connected(unsigned set) {
     return reached == set;
 }
 
+/// The best predicted plans; Listing 1 has no more.
+template <class Executor>
+void add_plans(const char* figure, const Program& program, const std::string& text, double items) {
+    constexpr std::size_t most = 86;
+    const std::vector<Plan> plans =
+        compose::best_plans(program, compose::Registry(), most, machine<Executor>());
+    for (std::size_t rank = 0; rank < plans.size(); ++rank) {
+        const bool omitted = quick && rank % 5 != 0 && rank + 1 < plans.size();
+        if (omitted || (smoke && rank > 0)) continue;
+        add_plan<Executor>(core::text(device<Executor>, figure, "/plan/", rank), plans[rank], text,
+                           items);
+    }
+}
+
 template <class Executor>
 void register_listing1() {
     for (unsigned set = 1; set < 1U << listed.size(); ++set) {
@@ -194,18 +194,10 @@ void register_listing1() {
         add_plan<Executor>(core::text(device<Executor>, "fousek_4/fusion/", set),
                            compose::plan(compose::parse(text), compose::Registry(), Fusion::thesis,
                                          machine<Executor>()),
-                           text);
+                           text, double(problems_of_listing1()));
     }
-    constexpr std::size_t most = 86;
     const std::string text = listing1(problems_of_listing1());
-    const std::vector<Plan> plans =
-        compose::best_plans(compose::parse(text), compose::Registry(), most, machine<Executor>());
-    for (std::size_t rank = 0; rank < plans.size(); ++rank) {
-        // The last one has a kernel for each call.
-        const bool omitted = quick && rank % 5 != 0 && rank + 1 < plans.size();
-        if (omitted || (smoke && rank > 0)) continue;
-        add_plan<Executor>(core::text(device<Executor>, "fousek_5/plan/", rank), plans[rank], text);
-    }
+    add_plans<Executor>("fousek_5", compose::parse(text), text, double(problems_of_listing1()));
     add_measured(core::text(device<Executor>, "fousek_5.3/listing1/ms"),
                  [=](benchmark::State& state, const std::string& name) {
                      measure(state, name, [&] {
@@ -480,6 +472,10 @@ void register_flow() {
                              fusion);
                      });
     }
+    const index_t rows = smoke ? 19 : 1080, columns = smoke ? 45 : 1920;
+    constexpr int sweeps = 20;
+    add_plans<Executor>("plans_13", blockwise.program(rows, columns, sweeps), "blockwise",
+                        double(rows * columns) * sweeps);
 }
 
 template <class Executor>
