@@ -36,17 +36,27 @@ class ElementWriter : public KernelWriter {
     }
     void store(SymbolId id) override {
         if (summed_.count(id) > 0) return;
-        stores_ += core::text("        ", pointer(id), "[at.here] = ", names_.at(id), ";\n");
+        const std::string name = core::text("stored.s", id);
+        stored_ += declaration(id, core::text("s", id));
+        results_ += core::text(results_.empty() ? "" : ", ", names_.at(id));
+        stores_ += core::text("        ", pointer(id), "[at.here] = ", name, ";\n");
     }
     std::string inner() const override {
         return core::text(
             "    static constexpr long long left = ", left_, ", right = ", right_,
+            ", above = ", above_, ", below = ", below_,
             ";\n    static constexpr int sums = ", sums_.count(), ";\n",
-            sums_.structure("template <int lanes>\n    struct Sums"), head(),
+            sums_.structure("template <int lanes>\n    struct Sums"), "    struct Stored {\n",
+            stored_, "    };\n", head(),
             "    template <class Place, class Sums>\n"
-            "    [[gnu::always_inline]] APERTURE_HD void element(const Place& at, Sums& sums) "
+            "    [[gnu::always_inline]] APERTURE_HD Stored compute(const Place& at, Sums& sums) "
             "const {\n",
-            loads_, calls_, stores_, "        (void)at, (void)sums;\n    }\n",
+            loads_, calls_, "        (void)at, (void)sums;\n        return {", results_,
+            "};\n    }\n"
+            "    template <class Place>\n"
+            "    [[gnu::always_inline]] APERTURE_HD void store(const Place& at, const Stored& "
+            "stored) const {\n",
+            stores_, "        (void)at, (void)stored;\n    }\n",
             "    template <class Sums>\n"
             "    APERTURE_HD void store_sums(void* const* symbols, const Sums& sums) const {\n",
             sum_stores_, "        (void)symbols, (void)sums;\n    }\n");
@@ -54,7 +64,7 @@ class ElementWriter : public KernelWriter {
 
     std::set<SymbolId> summed_;
     SumMembers sums_;
-    std::string calls_, stores_, sum_stores_;
+    std::string calls_, stored_, results_, stores_, sum_stores_;
 };
 
 /// Of a kernel over problems of batches.
@@ -142,7 +152,10 @@ std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& ke
 
 /// Entries of a row that a thread of a device computes.
 int columns_of_thread(const Kernel& kernel) {
-    return has_sums(kernel) ? kernels::piece_length / kernels::lanes : 1;
+    if (has_sums(kernel)) return kernels::piece_length / kernels::lanes;
+    // Small arrays need all threads; with large ones a thread has several loads under way.
+    constexpr index_t large = index_t{1} << 20;
+    return walk_over(kernel.elements).count >= large ? 4 : 1;
 }
 
 /// Of a kernel that reads rows a second time: a block has a row on chip, each of at most 16 warps

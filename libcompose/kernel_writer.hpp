@@ -118,7 +118,7 @@ class KernelWriter {
         return name;
     }
 
-    /// The operands of a call, and the columns that its halos need.
+    /// The operands of a call, and the columns and rows that its halos need.
     std::vector<std::string> operands_of(const PlannedCall& planned) {
         std::vector<std::string> operands;
         const Call& call = *planned.call;
@@ -128,6 +128,8 @@ class KernelWriter {
             if (access.kind != Access::Kind::halo) continue;
             left_ = std::max(left_, access.left);
             right_ = std::max(right_, access.right);
+            above_ = std::max(above_, access.above);
+            below_ = std::max(below_, access.below);
         }
         return operands;
     }
@@ -169,7 +171,7 @@ class KernelWriter {
     std::map<SymbolId, std::string> names_;
     std::map<SymbolId, int> versions_;
     std::set<SymbolId> pointers_;
-    int left_ = 0, right_ = 0;
+    int left_ = 0, right_ = 0, above_ = 0, below_ = 0;
     std::string members_, scalars_, loads_, scalar_stores_;
 };
 

@@ -4,9 +4,10 @@
 
 // Walks over the elements of a generated kernel. A kernel K has
 //     K(void* const* symbols)            loads scalars and computes those that depend on them alone
-//     element(at, sums)                  computes one element: loads, calls, stores, terms of sums
+//     compute(at, sums)                  loads and computes one element, adds to sums
+//     store(at, stored)                  stores what compute returned
 //     store_scalars(), store_sums(sums)  store what lives on
-//     left, right                        columns that its halos need
+//     left, right, above, below          columns and rows that its halos need
 //     Sums<lanes>, sums                  its sums, and how many there are
 // With APERTURE_COMPOSE_CPU the walks are loops for one thread of a CPU; else they are those of a
 // GPU, or of the SIMT host executor.
@@ -25,8 +26,9 @@ namespace aperture::compose::kernels {
 /// Of what is computed of scalars alone.
 struct NoPlace {};
 
-/// The place of an element. `interior`: all columns of halos are in the image.
-template <bool interior>
+/// The place of an element. `interior`: all columns of halos are in the image; `interior_rows`: all
+/// rows.
+template <bool interior, bool interior_rows = false>
 struct Place {
     static constexpr bool is_interior = interior;
 
@@ -44,8 +46,11 @@ struct Place {
             rows = 1;
             columns = walk.count;
         } else {
-            plane = walk_row / walk.rows_of_plane;
-            row = walk_row % walk.rows_of_plane;
+            row = walk_row;
+            if (walk.rows > walk.rows_of_plane) {  // A division takes as long as an element.
+                plane = walk_row / walk.rows_of_plane;
+                row = walk_row % walk.rows_of_plane;
+            }
             rows = walk.rows_of_plane;
             columns = walk.columns;
             planes = walk.rows / walk.rows_of_plane;
@@ -53,6 +58,9 @@ struct Place {
     }
     APERTURE_HD Place moved(index_t right, int to_lane) const {
         return {plane, row, column + right, rows, columns, planes, here + right, to_lane};
+    }
+    APERTURE_HD Place<true, true> inside() const {
+        return {plane, row, column, rows, columns, planes, here, lane};
     }
     /// So many rows below, in the same plane.
     APERTURE_HD Place below(index_t down) const {
@@ -63,6 +71,9 @@ struct Place {
     template <class Border, bool column_inside = interior, class T>
     APERTURE_HD T neighbour(const T* image, int down, int right) const {
         const index_t r = row + down, c = column + right;
+        if constexpr (column_inside && interior_rows) {
+            return image[row * columns + column + (down * columns + right)];
+        }
         const index_t inner_row = clamped(r, rows);
         if constexpr (column_inside) {
             const T value = image[inner_row * columns + c];
@@ -91,6 +102,9 @@ struct Place {
     }
 
   private:
+    template <bool, bool>
+    friend struct Place;
+
     /// Member by member: compilers do not vectorise loops with copies of a whole place.
     APERTURE_HD Place(index_t its_plane, index_t its_row, index_t its_column, index_t of_rows,
                       index_t of_columns, index_t of_planes, index_t its_number, int its_lane)
@@ -115,6 +129,11 @@ APERTURE_HD void add_number(bodies::LaneSums<T, Combine, count>& sum, int lane,
     sum.add(lane, number.as<T>());
 }
 
+template <class K, class Place, class Sums>
+APERTURE_HD void compute_one(const K& kernel, const Place& at, Sums& sums) {
+    kernel.store(at, kernel.compute(at, sums));
+}
+
 #if defined(APERTURE_COMPOSE_CPU)
 
 /// Columns of a row, at most a piece if the kernel sums. No element reads what another one stores.
@@ -124,12 +143,12 @@ inline void compute_columns(const K& kernel, const Walk& walk, index_t row, inde
     const Place<interior> first(walk, row);
     if constexpr (!interior) {  // These are few.
         for (index_t column = begin; column < end; ++column) {
-            kernel.element(first.moved(column, static_cast<int>(column % lanes)), sums);
+            compute_one(kernel, first.moved(column, static_cast<int>(column % lanes)), sums);
         }
     } else if constexpr (K::sums == 0) {
 #pragma GCC ivdep
         for (index_t column = begin; column < end; ++column) {
-            kernel.element(first.moved(column, 0), sums);
+            compute_one(kernel, first.moved(column, 0), sums);
         }
     } else {
         while (begin < end) {
@@ -137,11 +156,11 @@ inline void compute_columns(const K& kernel, const Walk& walk, index_t row, inde
             if (lane == 0 && end - begin >= lanes) {
 #pragma GCC ivdep
                 for (int i = 0; i < lanes; ++i) {
-                    kernel.element(first.moved(begin + i, i), sums);
+                    compute_one(kernel, first.moved(begin + i, i), sums);
                 }
                 begin += lanes;
             } else {
-                kernel.element(first.moved(begin, lane), sums);
+                compute_one(kernel, first.moved(begin, lane), sums);
                 ++begin;
             }
         }
@@ -225,6 +244,26 @@ __device__ __forceinline__ T total_of_warp(const bodies::LaneSums<T, Combine, 1>
     return total;
 }
 
+/// A piece of a row by a warp, all in the image. Elements are stored after others are loaded, for
+/// compilers do not know that they are apart.
+template <int columns_of_thread, class K, class Place, class Sums>
+__device__ __forceinline__ void compute_inner_piece(const K& kernel, const Place& first,
+                                                    Sums& sums) {
+    constexpr int at_once = columns_of_thread < 4 ? columns_of_thread : 4;
+    APERTURE_UNROLL
+    for (int begin = 0; begin < columns_of_thread; begin += at_once) {
+        typename K::Stored stored[at_once];
+        APERTURE_UNROLL
+        for (int i = 0; i < at_once; ++i) {
+            stored[i] = kernel.compute(first.moved((begin + i) * lanes, 0), sums);
+        }
+        APERTURE_UNROLL
+        for (int i = 0; i < at_once; ++i) {
+            kernel.store(first.moved((begin + i) * lanes, 0), stored[i]);
+        }
+    }
+}
+
 /// Of blocks of (32, n) threads; the grid may have any size. A warp takes a piece of a row, warps
 /// of a block those of rows one below the other. Kernels without sums may take less of a row.
 template <class K, int columns_of_thread>
@@ -239,13 +278,18 @@ __device__ __forceinline__ void compute_elements(const KernelArguments& argument
          row += row_stride) {
         const index_t length = walk.row_length(row);
         const Place<false> start(walk, row);
+        const bool inner_rows = start.row >= K::above && start.row + K::below < start.rows;
         for (index_t first = index_t(blockIdx.x) * columns_of_warp; first < length;
              first += index_t(gridDim.x) * columns_of_warp) {
             typename K::template Sums<1> sums;
-            APERTURE_UNROLL
-            for (int i = 0; i < columns_of_thread; ++i) {
-                const index_t column = first + i * lanes + lane;
-                if (column < length) kernel.element(start.moved(column, 0), sums);
+            if (inner_rows && first >= K::left && first + columns_of_warp + K::right <= length) {
+                compute_inner_piece<columns_of_thread>(kernel,
+                                                       start.moved(first + lane, 0).inside(), sums);
+            } else {
+                for (int i = 0; i < columns_of_thread; ++i) {
+                    const index_t column = first + i * lanes + lane;
+                    if (column < length) compute_one(kernel, start.moved(column, 0), sums);
+                }
             }
             sums.each(sums, [&](int i, auto& sum, auto&) {
                 const auto total = total_of_warp(sum);
