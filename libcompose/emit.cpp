@@ -202,9 +202,14 @@ std::string functions(const Kernel& kernel, Target target) {
                         core::text("compute_problems<", name, ", ", groups.threads, ", ",
                                    groups.problems, ", ", groups.shared_bytes, ">(arguments)"));
     }
-    std::string all = function(
-        "__global__ void elements", "kernels::KernelArguments arguments",
-        core::text("compute_elements<", name, ", ", columns_of_thread(kernel), ">(arguments)"));
+    // Measured: half of the threads that fit, each with the loads of several elements under way.
+    const int columns = columns_of_thread(kernel);
+    const char* const head = columns > 1 && !has_sums(kernel)
+                                 ? "__global__ void __launch_bounds__(256, 4) elements"
+                                 : "__global__ void elements";
+    std::string all =
+        function(head, "kernels::KernelArguments arguments",
+                 core::text("compute_elements<", name, ", ", columns, ">(arguments)"));
     if (has_sums(kernel)) {
         all += function("__global__ void finish", "kernels::KernelArguments arguments",
                         core::text("finish<", name, ">(arguments)"));
