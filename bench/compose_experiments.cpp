@@ -3,7 +3,7 @@
 // The experiments of Fousek et al. 2011, section 5, and of Anderson 2014, chapters 5 to 7, on array
 // programs. scripts/compose makes tables and figures of the report, in which
 // DEVICE/FIGURE/SERIES/POINT is a point of a figure. plans_13 is Fousek's Figure 5 of program 13.
-//   compose_experiments [--quick] [Google Benchmark's options]     --quick: every fifth plan
+//   compose_experiments [--quick] [Google Benchmark's options]     --quick: a fifth of the plans
 // Nothing is taken from or kept in the cache on disk, so that first calls compile.
 #include <benchmark/benchmark.h>
 
@@ -171,14 +171,15 @@ bool is_connected(unsigned set) {
     return reached == set;
 }
 
-/// The best predicted plans; Listing 1 has no more.
+/// One in `step` of the `most` best predicted plans, and the last one.
 template <class Executor>
-void add_plans(const char* figure, const Program& program, const std::string& text, double items) {
-    constexpr std::size_t most = 86;
+void add_plans(const char* figure, const Program& program, const std::string& text, double items,
+               std::size_t most, std::size_t step) {
     const std::vector<Plan> plans =
         compose::best_plans(program, compose::Registry(), most, machine<Executor>());
+    if (quick) step *= 5;
     for (std::size_t rank = 0; rank < plans.size(); ++rank) {
-        const bool omitted = quick && rank % 5 != 0 && rank + 1 < plans.size();
+        const bool omitted = rank % step != 0 && rank + 1 < plans.size();
         if (omitted || (smoke && rank > 0)) continue;
         add_plan<Executor>(core::text(device<Executor>, figure, "/plan/", rank), plans[rank], text,
                            items);
@@ -197,7 +198,9 @@ void register_listing1() {
                            text, double(problems_of_listing1()));
     }
     const std::string text = listing1(problems_of_listing1());
-    add_plans<Executor>("fousek_5", compose::parse(text), text, double(problems_of_listing1()));
+    constexpr std::size_t all = 86;
+    add_plans<Executor>("fousek_5", compose::parse(text), text, double(problems_of_listing1()), all,
+                        1);
     add_measured(core::text(device<Executor>, "fousek_5.3/listing1/ms"),
                  [=](benchmark::State& state, const std::string& name) {
                      measure(state, name, [&] {
@@ -474,8 +477,9 @@ void register_flow() {
     }
     const index_t rows = smoke ? 19 : 1080, columns = smoke ? 45 : 1920;
     constexpr int sweeps = 20;
+    constexpr std::size_t best = 1000, step = 10;
     add_plans<Executor>("plans_13", blockwise.program(rows, columns, sweeps), "blockwise",
-                        double(rows * columns) * sweeps);
+                        double(rows * columns) * sweeps, best, step);
 }
 
 template <class Executor>
