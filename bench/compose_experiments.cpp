@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiments of Fousek et al. 2011, section 5, and of Anderson 2014, chapters 5 to 7, on array
 // programs. scripts/compose makes tables and figures of the report, in which
-// DEVICE/FIGURE/SERIES/POINT is a point of a figure. plans_13 is Fousek's Figure 5 of program 13.
+// DEVICE/FIGURE/SERIES/POINT is a point of a figure. plans_13 is as Fousek's Figure 5, of Anderson's
+// program 13.
 //   compose_experiments [--quick] [Google Benchmark's options]     --quick: a fifth of the plans
 // Nothing is taken from or kept in the cache on disk, so that first calls compile.
 #include <benchmark/benchmark.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -171,19 +173,54 @@ bool is_connected(unsigned set) {
     return reached == set;
 }
 
-/// One in `step` of the `most` best predicted plans, and the last one.
+/// Plans in the order of prediction; `quick`: a fifth of them.
 template <class Executor>
-void add_plans(const char* figure, const Program& program, const std::string& text, double items,
-               std::size_t most, std::size_t step) {
-    const std::vector<Plan> plans =
-        compose::best_plans(program, compose::Registry(), most, machine<Executor>());
-    if (quick) step *= 5;
+void add_plans(const char* figure, const std::vector<Plan>& plans, const std::string& text,
+               double items) {
     for (std::size_t rank = 0; rank < plans.size(); ++rank) {
-        const bool omitted = rank % step != 0 && rank + 1 < plans.size();
+        const bool omitted = quick && rank % 5 != 0 && rank + 1 < plans.size();
         if (omitted || (smoke && rank > 0)) continue;
         add_plan<Executor>(core::text(device<Executor>, figure, "/plan/", rank), plans[rank], text,
                            items);
     }
+}
+
+/// The best predicted plan, and others whose kernels are joined at random: from a kernel for each
+/// call to as few as chance allows.
+std::vector<Plan> sample_of_plans(const Program& program, const compose::Machine& machine) {
+    constexpr std::size_t count = 100;
+    constexpr int most_trials = 200;
+    const compose::Registry registry;
+    std::vector<Plan> plans{compose::plan(program, registry, Fusion::planned, machine)};
+    const auto apart =
+        compose::calls_of_kernels(compose::plan(program, registry, Fusion::none, machine));
+    std::mt19937 random(1);
+    const auto below = [&](std::size_t end) { return random() % end; };
+    for (std::size_t i = 0; i < count; ++i) {
+        Plan plan = compose::plan(program, registry, apart);
+        std::size_t joined = 0;
+        const std::size_t wanted = apart.size() * i / count;
+        for (int trial = 0; trial < most_trials && joined < wanted; ++trial) {
+            compose::CallsOfKernels kernels = compose::calls_of_kernels(plan);
+            const std::size_t from = below(kernels.size()), to = below(kernels.size());
+            if (from == to) continue;
+            std::vector<int>& calls = kernels[to];
+            calls.insert(calls.end(), kernels[from].begin(), kernels[from].end());
+            std::sort(calls.begin(), calls.end());
+            kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(from));
+            try {
+                plan = compose::plan(program, registry, kernels);
+                ++joined;
+            } catch (const core::InvalidArgument&) {
+                // These cannot run together.
+            }
+        }
+        plans.push_back(std::move(plan));
+    }
+    std::stable_sort(plans.begin(), plans.end(), [&](const Plan& a, const Plan& b) {
+        return compose::predicted_seconds(a, machine) < compose::predicted_seconds(b, machine);
+    });
+    return plans;
 }
 
 template <class Executor>
@@ -199,8 +236,10 @@ void register_listing1() {
     }
     const std::string text = listing1(problems_of_listing1());
     constexpr std::size_t all = 86;
-    add_plans<Executor>("fousek_5", compose::parse(text), text, double(problems_of_listing1()), all,
-                        1);
+    add_plans<Executor>(
+        "fousek_5",
+        compose::best_plans(compose::parse(text), compose::Registry(), all, machine<Executor>()),
+        text, double(problems_of_listing1()));
     add_measured(core::text(device<Executor>, "fousek_5.3/listing1/ms"),
                  [=](benchmark::State& state, const std::string& name) {
                      measure(state, name, [&] {
@@ -477,9 +516,9 @@ void register_flow() {
     }
     const index_t rows = smoke ? 19 : 1080, columns = smoke ? 45 : 1920;
     constexpr int sweeps = 20;
-    constexpr std::size_t best = 1000, step = 10;
-    add_plans<Executor>("plans_13", blockwise.program(rows, columns, sweeps), "blockwise",
-                        double(rows * columns) * sweeps, best, step);
+    add_plans<Executor>(
+        "plans_13", sample_of_plans(blockwise.program(rows, columns, sweeps), machine<Executor>()),
+        "blockwise", double(rows * columns) * sweeps);
 }
 
 template <class Executor>
