@@ -248,8 +248,11 @@ void register_listing1() {
                                                          Fusion::planned, machine<Executor>());
                          state.counters["space, cover"] = watch.ms();
                          const core::Stopwatch writing;
-                         compose::kernel_text(plan, core::is_gpu<Executor> ? compose::Target::device
-                                                                           : compose::Target::cpu);
+                         for (const compose::Kernel* kernel : plan.kernels()) {
+                             compose::generate(*plan.program, *kernel,
+                                               core::is_gpu<Executor> ? compose::Target::device
+                                                                      : compose::Target::cpu);
+                         }
                          state.counters["text"] = writing.ms();
                          return watch.seconds();
                      });

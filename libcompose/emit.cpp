@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <set>
 
 #include "libcompose/kernel_writer.hpp"
 #include "libcompose/problem_groups.hpp"
@@ -70,9 +69,10 @@ class ElementWriter : public KernelWriter {
 /// Of a kernel over problems of batches.
 class ProblemWriter : public KernelWriter {
   public:
-    ProblemWriter(const Program& program, const Kernel& kernel, Target target, Preamble& preamble)
-        : KernelWriter(program, kernel, preamble) {
-        preamble.headers.insert("libcompose/kernels/problems.cuh");
+    ProblemWriter(const Program& program, const Kernel& kernel, Target target,
+                  GeneratedKernel& generated)
+        : KernelWriter(program, kernel, generated) {
+        generated.headers.insert("libcompose/kernels/problems.cuh");
         add_numbers(target == Target::device);
     }
 
@@ -142,12 +142,12 @@ class ProblemWriter : public KernelWriter {
 };
 
 std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& kernel, Target target,
-                                        Preamble& preamble) {
+                                        GeneratedKernel& generated) {
     if (is_of_batches(kernel)) {
-        return std::make_unique<ProblemWriter>(program, kernel, target, preamble);
+        return std::make_unique<ProblemWriter>(program, kernel, target, generated);
     }
-    if (is_of_rows(kernel)) return row_kernel_writer(program, kernel, preamble);
-    return std::make_unique<ElementWriter>(program, kernel, preamble);
+    if (is_of_rows(kernel)) return row_kernel_writer(program, kernel, generated);
+    return std::make_unique<ElementWriter>(program, kernel, generated);
 }
 
 /// Entries of a row that a thread of a device computes.
@@ -166,40 +166,38 @@ index_t pieces_of_warp(const Kernel& kernel) {
 }
 
 std::string functions(const Kernel& kernel, Target target) {
-    const std::string name = core::text("Kernel_", kernel.number);
-    const auto function = [&](const char* head, const char* parameters, const std::string& call) {
-        return core::text(head, "_", kernel.number, "(", parameters, ") {\n    kernels::", call,
-                          ";\n}\n");
+    const auto function = [](const char* head, const char* parameters, const std::string& call) {
+        return core::text(head, "(", parameters, ") {\n    kernels::", call, ";\n}\n");
     };
     const bool batches = is_of_batches(kernel), rows = is_of_rows(kernel);
     if (target == Target::cpu) {
         const char* const parameters =
             "const kernels::KernelArguments& arguments, long long first, long long end";
         return function("void strips", parameters,
-                        core::text(batches ? "compute_problems<"
-                                   : rows  ? "compute_rows<"
-                                           : "compute_strips<",
-                                   name, ">(arguments, first, end)")) +
+                        core::text(batches ? "compute_problems"
+                                   : rows  ? "compute_rows"
+                                           : "compute_strips",
+                                   "<Kernel>(arguments, first, end)")) +
                function("void finish", parameters,
-                        core::text(batches ? "finish_problems<"
-                                   : rows  ? "finish_rows<"
-                                           : "finish<",
-                                   name, ">(arguments, first, end)"));
+                        core::text(batches ? "finish_problems"
+                                   : rows  ? "finish_rows"
+                                           : "finish",
+                                   "<Kernel>(arguments, first, end)"));
     }
     if (rows) {
         const LaunchShape shape = launch_of(kernel);
         const std::string head = core::text("__global__ void __launch_bounds__(",
                                             shape.block_x * shape.block_y, ") elements");
-        return function(head.c_str(), "kernels::KernelArguments arguments",
-                        core::text("compute_rows<", name, ", ", pieces_of_warp(kernel),
-                                   ">(arguments)")) +
+        return function(
+                   head.c_str(), "kernels::KernelArguments arguments",
+                   core::text("compute_rows<Kernel, ", pieces_of_warp(kernel), ">(arguments)")) +
                function("__global__ void finish", "kernels::KernelArguments arguments",
-                        core::text("finish_rows<", name, ">(arguments)"));
+                        "finish_rows<Kernel>(arguments)");
     }
     if (batches) {
         const ProblemGroups groups = problem_groups(kernel);
         return function("__global__ void elements", "kernels::KernelArguments arguments",
-                        core::text("compute_problems<", name, ", ", groups.threads, ", ",
+                        core::text("compute_problems<Kernel, ", groups.threads, ", ",
                                    groups.problems, ", ", groups.shared_bytes, ">(arguments)"));
     }
     // Measured: half of the threads that fit, each with the loads of several elements under way.
@@ -209,10 +207,10 @@ std::string functions(const Kernel& kernel, Target target) {
                                  : "__global__ void elements";
     std::string all =
         function(head, "kernels::KernelArguments arguments",
-                 core::text("compute_elements<", name, ", ", columns, ">(arguments)"));
+                 core::text("compute_elements<Kernel, ", columns, ">(arguments)"));
     if (has_sums(kernel)) {
         all += function("__global__ void finish", "kernels::KernelArguments arguments",
-                        core::text("finish<", name, ">(arguments)"));
+                        "finish<Kernel>(arguments)");
     }
     return all;
 }
@@ -377,20 +375,39 @@ LaunchShape finish_of(const Kernel& kernel) {
     return shape;
 }
 
-std::string kernel_text(const Plan& plan, Target target) {
-    Preamble preamble;
-    std::string structs, all;
-    for (const Kernel* kernel : plan.kernels()) {
-        if (!is_generated(*kernel)) continue;
-        structs += writer_of(*plan.program, *kernel, target, preamble)->text();
-        structs += functions(*kernel, target);
+GeneratedKernel generate(const Program& program, const Kernel& kernel, Target target) {
+    GeneratedKernel all;
+    all.text = writer_of(program, kernel, target, all)->text() + functions(kernel, target);
+    return all;
+}
+
+std::string text_of(std::span<const GeneratedKernel> kernels, Target target) {
+    std::set<std::string> headers, definitions;
+    std::string bodies;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        headers.insert(kernels[i].headers.begin(), kernels[i].headers.end());
+        definitions.insert(kernels[i].definitions.begin(), kernels[i].definitions.end());
+        bodies += core::text("namespace kernel_", i, " {\n", kernels[i].text, "}\n");
     }
-    if (target == Target::cpu) all += "#define APERTURE_COMPOSE_CPU\n";
+    std::string all;
+    if (target == Target::cpu) {
+        // Bodies of users and of other libraries may call any function.
+        const bool calls_few = definitions.empty() &&
+                               std::all_of(headers.begin(), headers.end(), [](const auto& name) {
+                                   return name.starts_with("libcompose/");
+                               });
+        if (calls_few) all += "#include \"libcompose/kernels/functions.hpp\"\n";
+        all += "#define APERTURE_COMPOSE_CPU\n";
+    }
     all += "#include \"libcompose/kernels/elements.cuh\"\n";
-    for (const std::string& name : preamble.headers) all += "#include \"" + name + "\"\n";
+    for (const std::string& name : headers) all += "#include \"" + name + "\"\n";
     all += "namespace aperture::compose::generated {\n";
-    for (const std::string& text : preamble.definitions) all += text;
-    return all + structs + "}  // namespace aperture::compose::generated\n";
+    for (const std::string& text : definitions) all += text;
+    return all + bodies + "}  // namespace aperture::compose::generated\n";
+}
+
+std::string function_name(const char* function, std::size_t kernel) {
+    return core::text("aperture::compose::generated::kernel_", kernel, "::", function);
 }
 
 std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,20 +14,29 @@ namespace aperture::compose {
 
 /// For what the kernels of a plan are compiled.
 enum class Target {
-    cpu,     ///< functions `strips_N` and `finish_N` of strips, N a kernel's number
-    device,  ///< __global__ functions `elements_N` and `finish_N`
+    cpu,     ///< functions `strips` and `finish` of strips
+    device,  ///< __global__ functions `elements` and `finish`
 };
 
 /// Whether a kernel has a text: it neither exchanges memory nor calls a library's function.
 bool is_generated(const Kernel& kernel);
 
-/// The text of those kernels of a plan: a struct for each (see kernels/elements.cuh, rows.cuh and
-/// problems.cuh there), and the functions that walk over its elements, rows or problems, in the
-/// namespace aperture::compose::generated. On a CPU, finish_N must run after strips_N; on a device,
-/// after elements_N if has_finish(kernel).
-std::string kernel_text(const Plan& plan, Target target);
+/// The text of a kernel: a struct (see kernels/elements.cuh, rows.cuh and problems.cuh there), and
+/// the functions that walk over its elements, rows or problems. On a CPU, `finish` must run after
+/// `strips`; on a device, after `elements` if has_finish(kernel). Kernels with equal texts have the
+/// same machine code.
+struct GeneratedKernel {
+    std::set<std::string> headers, definitions;  ///< that it needs
+    std::string text;
+};
+GeneratedKernel generate(const Program& program, const Kernel& kernel, Target target);
 
-/// The files that this text may include.
+/// What compilers read: kernel i is in the namespace aperture::compose::generated::kernel_i.
+std::string text_of(std::span<const GeneratedKernel> kernels, Target target);
+/// The name of a function of that kernel.
+std::string function_name(const char* function, std::size_t kernel);
+
+/// The files that texts of a plan's kernels may include.
 std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan);
 
 /// Whether a call of the kernel adds all entries up.
@@ -51,7 +61,7 @@ struct LaunchShape {
     unsigned block_x = 32, block_y = 8;
     index_t shared_bytes = 0;
 };
-/// Of `elements_N`, and of `finish_N`.
+/// Of `elements`, and of `finish`.
 LaunchShape launch_of(const Kernel& kernel);
 LaunchShape finish_of(const Kernel& kernel);
 

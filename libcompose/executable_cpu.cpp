@@ -1,15 +1,19 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "aperture/compose/executable.hpp"
-#include "libcompose/emit.hpp"
 #include "libcompose/host_compiler.hpp"
 #include "libcompose/interpreter.hpp"
+#include "libcompose/kernel_groups.hpp"
 #include "libcompose/kernel_times.hpp"
 #include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
@@ -26,17 +30,15 @@ using StripFunction = void(const kernels::KernelArguments&, long long, long long
 /// A kernel of machine code.
 class CompiledKernel {
   public:
-    CompiledKernel(const HostLibrary& library, const Kernel& kernel)
-        : strips_(library.function<StripFunction>(name("strips", kernel))),
-          finish_(library.function<StripFunction>(name("finish", kernel))),
+    CompiledKernel(std::shared_ptr<const HostLibrary> library, std::size_t number,
+                   const Kernel& kernel)
+        : library_(std::move(library)),
+          strips_(library_->function<StripFunction>(function_name("strips", number))),
+          finish_(library_->function<StripFunction>(function_name("finish", number))),
           walk_(walk_over(kernel.elements)),
           of_rows_(is_of_rows(kernel)),
           work_(work_of(kernel)) {
         sums_.resize(static_cast<std::size_t>(sums_of(kernel, Target::cpu)));
-    }
-
-    static std::string name(const char* function, const Kernel& kernel) {
-        return core::text("aperture::compose::generated::", function, "_", kernel.number);
     }
 
     void run(core::Cpu& cpu, void* const* symbols) {
@@ -52,6 +54,7 @@ class CompiledKernel {
     }
 
   private:
+    std::shared_ptr<const HostLibrary> library_;
     StripFunction *strips_, *finish_;
     kernels::Walk walk_;
     bool of_rows_;
@@ -59,53 +62,59 @@ class CompiledKernel {
     std::vector<kernels::SumNumber> sums_;
 };
 
-HostCompiled compiled(const Plan& plan) {
-    HostSource source{kernel_text(plan, Target::cpu), {}, included_texts(plan)};
-    for (const Kernel* kernel : plan.kernels()) {
-        if (!is_generated(*kernel)) continue;
-        source.functions.push_back(CompiledKernel::name("strips", *kernel));
-        source.functions.push_back(CompiledKernel::name("finish", *kernel));
-    }
-    if (source.functions.empty()) return {};
+/// Machine code of the kernels of plans.
+struct HostCode {
+    std::vector<std::vector<KernelPlace>> places;
+    std::map<const KernelGroup*, std::shared_ptr<const HostLibrary>> libraries;
+    std::string reason;  ///< why there is none; empty if all is there
+};
+HostCode compiled(std::span<const Plan> plans) {
+    const auto texts = included_texts(plans.front());
+    HostCode code;
+    std::mutex mutex;
     try {
-        return compile_on_host(source);
+        code.places = compile_groups(plans, Target::cpu, [&](const KernelGroup& group) {
+            HostCompiled made = compile_on_host({group.text, group.functions, texts});
+            const std::scoped_lock lock(mutex);
+            if (!made.reason.empty()) code.reason = made.reason;
+            code.libraries[&group] = made.loaded;
+            return made.loaded != nullptr;
+        });
     } catch (const core::CompileError& error) {
-        refuse_text(plan, error);
+        refuse_text(plans.front(), error);
     }
+    return code;
 }
 
 /// A kernel whose calls copy what nobody reads later needs none of these.
 using RunnableKernel =
     std::variant<std::monostate, CompiledKernel, InterpretedKernel, LibraryCall<core::Cpu>>;
 
-RunnableKernel runnable(core::Cpu& cpu, const Program& program, const HostLibrary* library,
+RunnableKernel runnable(core::Cpu& cpu, const Program& program, const HostCode& code,
                         const Kernel& kernel) {
     if (kernel.exchanges) return {};
     if (!is_generated(kernel)) return LibraryCall(cpu, program, kernel.calls.front());
-    if (library != nullptr) return CompiledKernel(*library, kernel);
-    return InterpretedKernel(program, kernel);
+    if (!code.reason.empty()) return InterpretedKernel(program, kernel);
+    const KernelPlace& place = code.places.front()[static_cast<std::size_t>(kernel.number)];
+    return CompiledKernel(code.libraries.at(place.group.get()), place.number, kernel);
 }
 
 }  // namespace
 
-void compile(core::Cpu&, const Plan& plan, Tier tier) {
-    if (tier != Tier::interpreted) compiled(plan);
+void compile(core::Cpu&, std::span<const Plan> plans, Tier tier) {
+    if (tier != Tier::interpreted) compiled(plans);
 }
 
 template <>
 struct Executable<core::Cpu>::State {
     State(core::Cpu& cpu, Plan of_plan, Tier tier) : plan(std::move(of_plan)), memory(plan) {
-        if (tier == Tier::interpreted) {
-            reason = "asked for";
-        } else {
-            HostCompiled made = compiled(plan);
-            library = made.loaded;
-            reason = made.reason;
-            core::expects(tier == Tier::automatic || reason.empty(), reason);
-        }
+        HostCode code{.places = {}, .libraries = {}, .reason = "asked for"};
+        if (tier != Tier::interpreted) code = compiled({&plan, 1});
+        core::expects(tier != Tier::compiled || code.reason.empty(), code.reason);
         for (const Kernel* kernel : plan.kernels()) {
-            kernels.push_back(runnable(cpu, *plan.program, library.get(), *kernel));
+            kernels.push_back(runnable(cpu, *plan.program, code, *kernel));
         }
+        reason = code.reason;
     }
 
     /// `around(kernel, action)` runs each kernel by `action`.
@@ -136,7 +145,6 @@ struct Executable<core::Cpu>::State {
 
     Plan plan;
     HostMemory memory;
-    std::shared_ptr<const HostLibrary> library;
     std::string reason;
     std::vector<RunnableKernel> kernels;  // by their numbers
 };

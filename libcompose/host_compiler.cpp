@@ -137,7 +137,8 @@ std::vector<std::string> compiler_options(const Compiler& compiler, const HostSo
     return options;
 }
 
-/// All that the machine code depends on.
+/// All that the machine code depends on. The files of libraries are in it as a hash: they are much
+/// text, which only changes with the build.
 std::string identity(const Compiler& compiler, const HostSource& source) {
     std::string all;
     const auto add = [&all](std::string_view part) {
@@ -152,12 +153,7 @@ std::string identity(const Compiler& compiler, const HostSource& source) {
     for (const std::string& option : compiler_options(compiler, source)) add(option);
     for (const std::string& function : source.functions) add(function);
     add(source.text);
-    for (const auto& library : source.texts) {
-        for (const core::KernelText& file : library) {
-            add(file.name);
-            add(file.text);
-        }
-    }
+    add(std::to_string(core::text_hash(source.texts)));
     return all;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "aperture/core/error.hpp"
@@ -14,16 +13,12 @@
 
 namespace aperture::compose {
 
-/// What kernels of a plan share.
-struct Preamble {
-    std::set<std::string> headers, definitions;
-};
-
-/// Writes the struct of one kernel: its pointers, scalars and calls.
+/// Writes the struct of one kernel: its pointers, scalars and calls. What these need goes into the
+/// other members of `generated`.
 class KernelWriter {
   public:
-    KernelWriter(const Program& program, const Kernel& kernel, Preamble& preamble)
-        : program_(program), kernel_(kernel), preamble_(preamble) {}
+    KernelWriter(const Program& program, const Kernel& kernel, GeneratedKernel& generated)
+        : program_(program), kernel_(kernel), generated_(generated) {}
     virtual ~KernelWriter() = default;
     KernelWriter(const KernelWriter&) = delete;
     KernelWriter& operator=(const KernelWriter&) = delete;
@@ -39,7 +34,7 @@ class KernelWriter {
                 store(id);
             }
         }
-        return core::text("struct ", name(), " {\n", inner(), "};\n");
+        return core::text("struct Kernel {\n", inner(), "};\n");
     }
 
   protected:
@@ -48,12 +43,10 @@ class KernelWriter {
     /// What is between the braces.
     virtual std::string inner() const = 0;
 
-    std::string name() const { return core::text("Kernel_", kernel_.number); }
-
     /// Members, the constructor and store_scalars.
     std::string head() const {
-        return core::text(members_, "    APERTURE_HD explicit ", name(),
-                          "(void* const* symbols) {\n", scalars_,
+        return core::text(members_, "    APERTURE_HD explicit Kernel(void* const* symbols) {\n",
+                          scalars_,
                           "        (void)symbols;\n    }\n"
                           "    APERTURE_HD void store_scalars(void* const* symbols) const {\n",
                           scalar_stores_, "        (void)symbols;\n    }\n");
@@ -136,8 +129,8 @@ class KernelWriter {
     std::string expression(const PlannedCall& planned, const std::vector<std::string>& operands,
                            const std::vector<std::string>& results) {
         Code code = planned.operation->code({program_, *planned.call}, operands, results);
-        if (!code.definitions.empty()) preamble_.definitions.insert(code.definitions);
-        preamble_.headers.insert(code.headers.begin(), code.headers.end());
+        if (!code.definitions.empty()) generated_.definitions.insert(code.definitions);
+        generated_.headers.insert(code.headers.begin(), code.headers.end());
         return std::move(code.expression);
     }
 
@@ -167,7 +160,7 @@ class KernelWriter {
 
     const Program& program_;
     const Kernel& kernel_;
-    Preamble& preamble_;
+    GeneratedKernel& generated_;
     std::map<SymbolId, std::string> names_;
     std::map<SymbolId, int> versions_;
     std::set<SymbolId> pointers_;
@@ -202,6 +195,6 @@ class SumMembers {
 
 /// The writer of a kernel that adds up rows or columns; see kernels/rows.cuh.
 std::unique_ptr<KernelWriter> row_kernel_writer(const Program& program, const Kernel& kernel,
-                                                Preamble& preamble);
+                                                GeneratedKernel& generated);
 
 }  // namespace aperture::compose

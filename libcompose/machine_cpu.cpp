@@ -56,12 +56,12 @@ double bytes_a_second(int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (index_t i = 0; i < count; ++i) a[i] = 0;
     run();
-    return 2.0 * sizeof(float) * double(count) / least_seconds(5, run);
+    return 2.0 * sizeof(float) * double(count) / least_seconds(3, run);
 }
 
 /// Begin and end of a parallel region.
 double region_seconds(int threads) {
-    return least_seconds(20, [&] {
+    return least_seconds(100, [&] {
         int begun = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : begun)
         ++begun;

@@ -7,9 +7,9 @@ namespace {
 
 class RowWriter : public KernelWriter {
   public:
-    RowWriter(const Program& program, const Kernel& kernel, Preamble& preamble)
-        : KernelWriter(program, kernel, preamble), reads_totals_(reads_totals(kernel)) {
-        preamble.headers.insert("libcompose/kernels/rows.cuh");
+    RowWriter(const Program& program, const Kernel& kernel, GeneratedKernel& generated)
+        : KernelWriter(program, kernel, generated), reads_totals_(reads_totals(kernel)) {
+        generated.headers.insert("libcompose/kernels/rows.cuh");
     }
 
   private:
@@ -131,8 +131,8 @@ class RowWriter : public KernelWriter {
 }  // namespace
 
 std::unique_ptr<KernelWriter> row_kernel_writer(const Program& program, const Kernel& kernel,
-                                                Preamble& preamble) {
-    return std::make_unique<RowWriter>(program, kernel, preamble);
+                                                GeneratedKernel& generated) {
+    return std::make_unique<RowWriter>(program, kernel, generated);
 }
 
 }  // namespace aperture::compose

@@ -10,9 +10,10 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <thread>
+#include <set>
 
 #include "aperture/core/choices.hpp"
+#include "libcompose/kernel_groups.hpp"
 
 namespace aperture::compose {
 
@@ -32,6 +33,34 @@ Machine known_machine(const std::string& name, const Wisdom& wisdom,
     return known.emplace(name, machine).first->second;
 }
 
+namespace {
+
+/// Roughly what a compiler takes for a kernel of a larger text. Loops over a problem's numbers are
+/// unrolled.
+double seconds_to_compile(const Kernel& kernel) {
+    double seconds = 0.035;
+    for (const PlannedCall& planned : kernel.calls) {
+        seconds += planned.match.level == Level::block ? 0.06 : 0.003;
+    }
+    return seconds;
+}
+
+/// Adds what a plan has that others have not, by their calls.
+void add_kernels(std::map<std::vector<int>, double>& seconds, const Plan& plan) {
+    const CallsOfKernels calls = calls_of_kernels(plan);
+    const std::vector<const Kernel*> kernels = plan.kernels();
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        if (is_generated(*kernels[i])) seconds[calls[i]] = seconds_to_compile(*kernels[i]);
+    }
+}
+
+}  // namespace
+
+TrialLimits limits_of(const Tuning& tuning) {
+    constexpr double seconds = 0.8;
+    return {tuning.most_plans, seconds * static_cast<double>(processors())};
+}
+
 Tune tune_of(const Tuning& tuning) {
     constexpr core::Choices<Tune, 3> words{
         {{"off", Tune::off}, {"incremental", Tune::incremental}, {"full", Tune::full}}};
@@ -47,7 +76,8 @@ Wisdom wisdom_of(const Tuning& tuning) {
 
 std::vector<Plan> plans_to_try(const Program& program, const Registry& registry,
                                const Machine& machine, Tune tune,
-                               const std::optional<Remembered>& remembered, std::size_t most) {
+                               const std::optional<Remembered>& remembered,
+                               const TrialLimits& most) {
     // What is predicted to take longer than this times the best is not worth a trial.
     constexpr double worthwhile = 1.5;
     if (tune == Tune::off) return {plan(program, registry, Fusion::planned, machine)};
@@ -61,53 +91,25 @@ std::vector<Plan> plans_to_try(const Program& program, const Registry& registry,
         if (!all.empty() && tune == Tune::incremental) return all;
     }
     if (all.empty()) all.push_back(plan(program, registry, Fusion::thesis));
+    std::set<CallsOfKernels> chosen{calls_of_kernels(all.front())};
+    std::map<std::vector<int>, double> to_compile;
+    add_kernels(to_compile, all.front());
     double least = std::numeric_limits<double>::infinity();
-    for (Plan& candidate : best_plans(program, registry, most, machine)) {
+    for (Plan& candidate : best_plans(program, registry, most.plans, machine)) {
         const double seconds = predicted_seconds(candidate, machine);
         least = std::min(least, seconds);
-        const CallsOfKernels kernels = calls_of_kernels(candidate);
-        const bool is_new = std::none_of(all.begin(), all.end(), [&](const Plan& other) {
-            return calls_of_kernels(other) == kernels;
-        });
-        if (is_new && all.size() < most && seconds <= worthwhile * least) {
-            all.push_back(std::move(candidate));
-        }
+        if (all.size() == most.plans || seconds > worthwhile * least) continue;
+        std::map<std::vector<int>, double> with_its = to_compile;
+        add_kernels(with_its, candidate);
+        double compiling = 0;
+        for (const auto& [calls, of_kernel] : with_its) compiling += of_kernel;
+        // The best is always tried.
+        if (all.size() > 1 && compiling > most.compile_seconds) continue;
+        if (!chosen.insert(calls_of_kernels(candidate)).second) continue;
+        to_compile = std::move(with_its);
+        all.push_back(std::move(candidate));
     }
     return all;
-}
-
-std::size_t compile_in_parallel(std::size_t count, double seconds,
-                                const std::function<void(std::size_t)>& compile) {
-    const core::Stopwatch watch;
-    std::mutex mutex;
-    std::size_t begun = 0;
-    double longest = 0;
-    const auto next = [&]() -> std::optional<std::size_t> {
-        const std::scoped_lock lock(mutex);
-        if (begun == count || (begun > 0 && watch.seconds() + longest >= seconds)) {
-            return std::nullopt;
-        }
-        return begun++;
-    };
-    const auto work = [&] {
-        while (const auto i = next()) {
-            const core::Stopwatch of_this;
-            try {
-                compile(*i);
-            } catch (const std::exception&) {
-                // It is thrown again, on the caller's thread, by whoever makes the executable.
-            }
-            const std::scoped_lock lock(mutex);
-            longest = std::max(longest, of_this.seconds());
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        const std::size_t most = std::max(std::thread::hardware_concurrency(), 1U);
-        for (std::size_t i = 1; i < std::min(count, most); ++i) threads.emplace_back(work);
-        work();
-    }
-    return begun;
 }
 
 Trials run_trials(std::size_t candidates, double most_seconds,
@@ -115,7 +117,7 @@ Trials run_trials(std::size_t candidates, double most_seconds,
                   const std::function<double()>& clock) {
     // Short runs are repeated, for the least of many is not that of another program's pauses.
     constexpr int enough_rounds = 4, most_rounds = 32;
-    constexpr double share_of_rounds = 0.1, share_of_first_runs = 1.0 / 3, gain = 0.05;
+    constexpr double share_of_rounds = 0.05, share_of_first_runs = 1.0 / 3, gain = 0.05;
     const double begin = clock();
     const auto elapsed = [&] { return clock() - begin; };
 

@@ -28,10 +28,9 @@ Machine limits_of(core::Gpu& gpu);
 void measure_rates(core::Cpu& cpu, Machine& machine);
 void measure_rates(core::Gpu& gpu, Machine& machine);
 
-/// Makes the machine code of a plan, which executables take from this process then. Several threads
-/// may call it at a time.
-void compile(core::Cpu& cpu, const Plan& plan, Tier tier);
-void compile(core::Gpu& gpu, const Plan& plan, Tier tier);
+/// Makes the machine code of plans of one program, which executables take from this process then.
+void compile(core::Cpu& cpu, std::span<const Plan> plans, Tier tier);
+void compile(core::Gpu& gpu, std::span<const Plan> plans, Tier tier);
 
 /// Between memory of the executor's space. Asynchronous on a GPU.
 void copy_bytes(core::Cpu& cpu, const void* from, void* to, index_t bytes);
@@ -58,17 +57,19 @@ Machine measured_machine(Executor& executor) {
 Tune tune_of(const Tuning& tuning);
 Wisdom wisdom_of(const Tuning& tuning);
 
-/// The plans that are worth a trial, at most `most`; the first one is the incumbent. `remembered`
-/// is taken if it is a plan of the program, and alone unless the tuning is full.
+/// Of plans that are tried.
+struct TrialLimits {
+    std::size_t plans;
+    double compile_seconds;  ///< roughly, of a thread, for the kernels that they have together
+};
+TrialLimits limits_of(const Tuning& tuning);
+
+/// The plans that are worth a trial; the first one is the incumbent. `remembered` is taken if it is
+/// a plan of the program, and alone unless the tuning is full.
 std::vector<Plan> plans_to_try(const Program& program, const Registry& registry,
                                const Machine& machine, Tune tune,
-                               const std::optional<Remembered>& remembered, std::size_t most);
-
-/// Calls `compile(i)` for i below `count` on several threads, in order, as long as another one is
-/// likely to end within `seconds`. Returns how many calls there were, at least one; exceptions end
-/// calls silently.
-std::size_t compile_in_parallel(std::size_t count, double seconds,
-                                const std::function<void(std::size_t)>& compile);
+                               const std::optional<Remembered>& remembered,
+                               const TrialLimits& most);
 
 struct Trials {
     std::size_t candidates = 0;  ///< that had time for a run that counts
@@ -139,14 +140,10 @@ Tuned<Executor> run_tuned(Executor& executor, const Program& program, const Regi
     const std::optional<Remembered> remembered =
         tune == Tune::off ? std::nullopt : wisdom.plan(device, program);
     std::vector<Plan> plans =
-        plans_to_try(program, registry, machine, tune, remembered, tuning.most_plans);
+        plans_to_try(program, registry, machine, tune, remembered, limits_of(tuning));
     validate(program, arguments, results);
 
-    if (plans.size() > 1) {
-        const double half = tuning.most_seconds / 2 - watch.seconds();
-        plans.resize(compile_in_parallel(
-            plans.size(), half, [&](std::size_t i) { compile(executor, plans[i], tuning.tier); }));
-    }
+    if (plans.size() > 1) compile(executor, plans, tuning.tier);
     std::vector<Executable<Executor>> executables;
     executables.emplace_back(executor, plans.front(), tuning.tier);
     std::optional<InPlace<Executor>> in_place;

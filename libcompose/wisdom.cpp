@@ -3,16 +3,16 @@
 #include "libcompose/wisdom.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -27,62 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// Of a file; beyond that its older half is dropped.
+/// Of a file; beyond that it begins anew.
 constexpr off_t most_bytes = 4 << 20;
-
-/// A regular file, open and locked as long as this exists.
-class LockedFile {
-  public:
-    LockedFile(const fs::path& path, int flags, int lock)
-        : descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, S_IRUSR | S_IWUSR)) {
-        struct stat status {};
-        if (descriptor_ < 0) return;
-        // Where the file system has no locks, lines that mix are skipped.
-        while (::flock(descriptor_, lock) != 0 && errno == EINTR) {
-        }
-        if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
-        usable_ = true;
-        bytes_ = status.st_size;
-    }
-    LockedFile(const LockedFile&) = delete;
-    LockedFile& operator=(const LockedFile&) = delete;
-    ~LockedFile() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    explicit operator bool() const { return usable_; }
-    off_t bytes() const { return bytes_; }
-
-    std::string read(off_t from) const {
-        std::string all(static_cast<std::size_t>(bytes_ - from), '\0');
-        std::size_t done = 0;
-        while (done < all.size()) {
-            const ssize_t count = ::pread(descriptor_, all.data() + done, all.size() - done,
-                                          from + static_cast<off_t>(done));
-            if (count <= 0) break;
-            done += static_cast<std::size_t>(count);
-        }
-        all.resize(done);
-        return all;
-    }
-    /// The file then ends with `text`, or, if the disk has no room for it, at `from`.
-    void write(off_t from, std::string_view text) const {
-        if (::ftruncate(descriptor_, from) != 0) return;
-        for (off_t at = from; !text.empty();) {
-            const ssize_t count = ::pwrite(descriptor_, text.data(), text.size(), at);
-            if (count <= 0) {
-                static_cast<void>(::ftruncate(descriptor_, from) == 0);
-                return;
-            }
-            text.remove_prefix(static_cast<std::size_t>(count));
-            at += count;
-        }
-    }
-
-  private:
-    int descriptor_;
-    bool usable_ = false;
-    off_t bytes_ = 0;
-};
 
 /// The text of a program whose extents are rounded. Orders of problems and numbers of diagonals are
 /// not: they decide which kernels there can be.
@@ -101,11 +47,7 @@ std::string rounded_text(Program program) {
 }
 
 std::string hash_of(const Program& program) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const std::uint64_t hash = core::text_hash(rounded_text(program));
-    std::string all;
-    for (int shift = 60; shift >= 0; shift -= 4) all += digits[(hash >> shift) & 15];
-    return all;
+    return core::text(core::text_hash(rounded_text(program)));
 }
 
 CallsOfKernels kernels_of(const Json& json) {
@@ -200,28 +142,28 @@ void Wisdom::keep_rates(const std::string& device, const Machine& machine) const
 }
 
 std::string Wisdom::contents() const {
-    if (file_.empty()) return {};
-    const LockedFile file(file_, O_RDONLY, LOCK_SH);
-    if (!file) return {};
-    return file.read(std::max<off_t>(file.bytes() - 2 * most_bytes, 0));
+    std::error_code ignored;
+    if (!fs::is_regular_file(file_, ignored)) return {};
+    std::ifstream stream(file_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 void Wisdom::append(std::string line) const {
     if (read_only_ || file_.empty()) return;
     std::error_code ignored;
     fs::create_directory(file_.parent_path(), ignored);
-    const LockedFile file(file_, O_RDWR | O_CREAT, LOCK_EX);
-    if (!file) return;
+    const int file =
+        ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (file < 0) return;
     line += '\n';
-    if (file.bytes() > most_bytes) {
-        std::string newer = file.read(file.bytes() / 2);
-        newer.erase(0, newer.find('\n') + 1);
-        file.write(0, newer + line);
-        return;
+    struct stat status {};
+    if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+        bool written = status.st_size <= most_bytes || ::ftruncate(file, 0) == 0;
+        // At once, so that lines of several processes do not mix. Part of a line is skipped.
+        written = written && ::write(file, line.data(), line.size()) > 0;
+        static_cast<void>(written);
     }
-    // A line of which a part is missing must not be the begin of this one.
-    const bool ends = file.bytes() == 0 || file.read(file.bytes() - 1) == "\n";
-    file.write(file.bytes(), ends ? line : "\n" + line);
+    ::close(file);
 }
 
 fs::path usual_wisdom_file() {

@@ -5,14 +5,20 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "aperture/core/kernel_text.hpp"
 
 namespace aperture::core {
 
 /// FNV-1a, 64 bits; `state` is the hash of what comes before. Not for texts of an adversary.
 std::uint64_t text_hash(std::string_view bytes, std::uint64_t state = 0xcbf29ce484222325u);
+
+/// The same of the names and texts of files.
+std::uint64_t text_hash(std::span<const std::span<const KernelText>> libraries);
 
 /// The user's folder of machine code that was compiled at run time, shared by processes. It only
 /// saves time: what cannot be read is compiled again, what cannot be written is not kept, and

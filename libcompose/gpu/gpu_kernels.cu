@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "libcompose/emit.hpp"
 #include "libcompose/gpu/gpu_kernels.hpp"
+#include "libcompose/kernel_groups.hpp"
 #include "libcompose/operations/text_operation.hpp"
+#include "libcompose/search.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/gpu/specialise.hpp"
@@ -14,36 +15,33 @@ namespace aperture::compose {
 
 namespace {
 
-std::string name_of(const char* function, const Kernel& kernel) {
-    return core::text("aperture::compose::generated::", function, "_", kernel.number);
+using MachineCode = std::vector<core::SpecialisedKernel<void(kernels::KernelArguments)>>;
+
+/// Of the functions of a group. Thread-safe.
+MachineCode machine_code(core::Gpu& gpu, const Plan& plan, const KernelGroup& group) {
+    // Not gpu.stream(), which other threads may not call.
+    APERTURE_CUDA_TRY(cudaSetDevice(gpu.device()));
+    MachineCode code = core::specialise<void(kernels::KernelArguments)>(
+        gpu, {"compose", included_texts(plan), group.text, {"--fmad=false"}}, group.functions);
+    core::expects(!code.empty(),
+                  "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not there");
+    return code;
 }
 
-/// The machine code of all kernels, in their order: `elements`, then `finish` where there is one.
-std::vector<core::SpecialisedKernel<void(kernels::KernelArguments)>> machine_code(
-    core::Gpu& gpu, const Plan& plan) {
-    std::vector<std::string> names;
-    for (const Kernel* kernel : plan.kernels()) {
-        if (!is_generated(*kernel)) continue;
-        names.push_back(name_of("elements", *kernel));
-        if (has_finish(*kernel)) names.push_back(name_of("finish", *kernel));
-    }
-    if (names.empty()) return {};
-    const core::KernelSource source{
-        "compose", included_texts(plan), kernel_text(plan, Target::device), {"--fmad=false"}};
+std::vector<std::vector<KernelPlace>> compiled(core::Gpu& gpu, std::span<const Plan> plans) {
     try {
-        auto code = core::specialise<void(kernels::KernelArguments)>(gpu, source, names);
-        core::expects(!code.empty(),
-                      "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not "
-                      "there");
-        return code;
+        return compile_groups(plans, Target::device, [&](const KernelGroup& group) {
+            machine_code(gpu, plans.front(), group);
+            return true;
+        });
     } catch (const core::CompileError& error) {
-        refuse_text(plan, error);
+        refuse_text(plans.front(), error);
     }
 }
 
 }  // namespace
 
-void GpuKernels::compile(core::Gpu& gpu, const Plan& plan) { machine_code(gpu, plan); }
+void compile(core::Gpu& gpu, std::span<const Plan> plans, Tier) { compiled(gpu, plans); }
 
 GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     const std::vector<const Kernel*> all = plan.kernels();
@@ -56,13 +54,19 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
     }
     gpu.stream();  // Arrays are on the GPU that the thread used last.
     sums_ = core::Array<kernels::SumNumber, 1, core::Device>({most_sums});
-    const auto code = machine_code(gpu, plan);
-    auto next = code.begin();
+    const auto places = compiled(gpu, {&plan, 1});
     for (const Kernel* kernel : all) {
         if (!is_generated(*kernel)) continue;
         const auto number = static_cast<std::size_t>(kernel->number);
-        elements_[number] = (next++)->kernel;
-        if (has_finish(*kernel)) finish_[number] = (next++)->kernel;
+        const auto& [group, place] = places.front()[number];
+        const MachineCode code = machine_code(gpu, plan, *group);
+        const auto function = [&, &group = group, place = place](const char* name) {
+            const auto& names = group->functions;
+            const auto found = std::find(names.begin(), names.end(), function_name(name, place));
+            return code[static_cast<std::size_t>(found - names.begin())].kernel;
+        };
+        elements_[number] = function("elements");
+        if (has_finish(*kernel)) finish_[number] = function("finish");
         allow_shared_memory(gpu, *kernel);
     }
 }

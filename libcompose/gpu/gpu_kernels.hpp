@@ -19,9 +19,6 @@ class GpuKernels {
     /// Throws InvalidArgument if kernels cannot be compiled at run time.
     GpuKernels(core::Gpu& gpu, const Plan& plan);
 
-    /// Makes the machine code, which later objects take from this process. Thread-safe.
-    static void compile(core::Gpu& gpu, const Plan& plan);
-
     /// Submits a kernel that reads and writes the symbols of a row.
     void launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const;
 

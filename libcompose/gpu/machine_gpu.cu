@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 
-#include "libcompose/gpu/gpu_kernels.hpp"
 #include "libcompose/search.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/gpu/launch.cuh"
@@ -149,12 +148,6 @@ void measure_rates(core::Gpu& gpu, Machine& machine) {
                       }) /
         steps;
     machine.launch_seconds = launch_seconds(gpu);
-}
-
-void compile(core::Gpu& gpu, const Plan& plan, Tier) {
-    // Not gpu.stream(), which other threads may not call.
-    APERTURE_CUDA_TRY(cudaSetDevice(gpu.device()));
-    GpuKernels::compile(gpu, plan);
 }
 
 void copy_bytes(core::Gpu& gpu, const void* from, void* to, index_t bytes) {

@@ -90,6 +90,20 @@ std::uint64_t text_hash(std::string_view bytes, std::uint64_t state) {
     return state;
 }
 
+std::uint64_t text_hash(std::span<const std::span<const KernelText>> libraries) {
+    std::uint64_t hash = text_hash(std::string_view());
+    const auto add = [&hash](std::string_view text) {
+        hash = text_hash(text, text_hash(digits(text.size()), hash));
+    };
+    for (const auto& library : libraries) {
+        for (const KernelText& file : library) {
+            add(file.name);
+            add(file.text);
+        }
+    }
+    return hash;
+}
+
 std::optional<CacheFolder> CacheFolder::open() {
     if (variable("APERTURE_CACHE") == "off") return std::nullopt;
     fs::path folder = variable("XDG_CACHE_HOME");

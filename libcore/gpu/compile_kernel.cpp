@@ -160,14 +160,8 @@ std::string identity(const Nvrtc& api, const KernelSource& source,
                      const std::vector<std::string>& options) {
     int major = 0, minor = 0;
     check_nvrtc(api, api.nvrtcVersion(&major, &minor), "nvrtcVersion");
-    std::uint64_t files = text_hash({});
-    for (const auto& library : source.texts) {
-        for (const KernelText& file : library) {
-            files = text_hash(framed({file.name, file.text}), files);
-        }
-    }
-    return text("NVRTC ", major, '.', minor, ", files ", files, '\n', framed(options),
-                framed(expressions), framed({source.root, source.root_text}));
+    return text("NVRTC ", major, '.', minor, ", files ", text_hash(source.texts), '\n',
+                framed(options), framed(expressions), framed({source.root, source.root_text}));
 }
 
 // A cache file has the kernels' names, a line each, then the machine code.

@@ -4,7 +4,7 @@
 
 #include "aperture/core/portable.hpp"
 
-#if !defined(__CUDACC__)
+#if !defined(__CUDACC__) && !defined(APERTURE_MATH_DECLARED)
 #include <math.h>
 #endif
 

@@ -24,7 +24,7 @@ from aperture._system import threads_for
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MODES = ("thesis", "planned", "none", "numpy")
+_MODES = ("thesis", "planned", "tuned", "none", "numpy")
 _TIERS = ("automatic", "interpreted", "compiled")
 _MOST_PLANS = 16
 
@@ -85,15 +85,8 @@ class Program(Generic[P, R]):
         given = self._bound(args, kwargs)
         if self._mode == "numpy":
             return self._by_numpy(given)
-        result: R
-        if self._is_simple(given):
-            plan = self._plan(given)
-            result = plan.returned_of(given, plan.results_of(given))
-            return result
-        first = next((one for one in given if _is_array(one)), None)
-        result = at_place(
-            first, self._device, self._threads, lambda place: self._at(place, first, given)
-        )
+        plan, results = self._run(given)
+        result: R = plan.returned_of(given, results)
         return result
 
     def text(self, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -102,8 +95,17 @@ class Program(Generic[P, R]):
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """The kernels that calls with such arguments run, what each loads, stores and keeps in
-        registers, and the bytes that it moves."""
-        return str(self._plan_for_reading(args, kwargs).core.explanation())
+        registers, and the bytes that it moves.
+
+        With mode "tuned" also how long each was predicted to take and took. For that the program
+        runs, on copies of arguments in place."""
+        if self._mode != "tuned":
+            return str(self._plan_for_reading(args, kwargs).core.explanation())
+        given = tuple(
+            _copied(one) if name in self._in_place else one
+            for name, one in zip(self._names, self._bound(args, kwargs), strict=True)
+        )
+        return str(self._run(given, explain=True)[1])
 
     def __repr__(self) -> str:
         return f"<aperture program {self._function.__qualname__}>"
@@ -135,18 +137,30 @@ class Program(Generic[P, R]):
         """Whether arrays are NumPy's, and computed on the CPU."""
         return computes_on_cpu(self._device) and None not in map(_key_of, given)
 
-    def _at(self, place: Place, first: Any, given: tuple[Any, ...]) -> Any:
-        """The function's result, computed at the place of the first array."""
+    def _run(self, given: tuple[Any, ...], explain: bool = False) -> tuple[_Plan, Any]:
+        """The plan, and the program's results or what explains them."""
+        if self._is_simple(given):
+            plan = self._plan(given)
+            return plan, plan.run(given, explain)
+        first = next((one for one in given if _is_array(one)), None)
+        return at_place(
+            first, self._device, self._threads, lambda place: self._at(place, first, given, explain)
+        )
+
+    def _at(
+        self, place: Place, first: Any, given: tuple[Any, ...], explain: bool
+    ) -> tuple[_Plan, Any]:
+        """The same at the place of the first array."""
         if place.core is not core:
             plan = self._plan(given, place)
-            return plan.returned_of(given, plan.results_on_gpu(place, given))
+            return plan, plan.run_on_gpu(place, given, explain)
         here = tuple(map(self._host_array, self._names, given))
         plan = self._plan(here)
+        found = plan.run(here, explain)
+        if explain:
+            return plan, found
         back = _arrays.returner(first)
-        results = [
-            back(one) if isinstance(one, np.ndarray) else one for one in plan.results_of(here)
-        ]
-        return plan.returned_of(given, results)
+        return plan, [back(one) if isinstance(one, np.ndarray) else one for one in found]
 
     def _plan_for_reading(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
         return self._plan(self._bound(args, kwargs))
@@ -266,7 +280,7 @@ class _Plan:
         self._results = translation.results
         self._returned, self._returns = translation.returned, translation.returns
         self._captured = translation.captured
-        self._is_prepared = False
+        self._has_run = False
 
     def is_current(self, outside: Callable[[str], Any]) -> bool:
         """Whether what the program found outside of the function is still the same."""
@@ -295,14 +309,16 @@ class _Plan:
             inputs.append(value)
         return inputs, [np.empty(shape, dtype) for dtype, shape in self._results]
 
-    def results_of(self, given: tuple[Any, ...]) -> list[Any]:
-        """Runs the program on the CPU."""
+    def run(self, given: tuple[Any, ...], explain: bool) -> Any:
+        """The program's results on the CPU, or what explains them."""
         inputs, results = self.arrays(given)
-        self._run(0, inputs, results)
+        explanation = self._run(0, inputs, results, explain)
+        if explain:
+            return explanation
         return [one if one.ndim else one[()] for one in results]
 
-    def results_on_gpu(self, place: Place, given: tuple[Any, ...]) -> list[Any]:
-        """Runs the program at a place on a GPU; arrays are the caller's."""
+    def run_on_gpu(self, place: Place, given: tuple[Any, ...], explain: bool) -> Any:
+        """The same at a place on a GPU; arrays are the caller's."""
         worker = self.core
         stream = place.stream(worker)
         inputs, staged = [], []
@@ -317,7 +333,10 @@ class _Plan:
                 staged.append(there)
             inputs.append(place.handle(there, worker))
         results = [place.new(shape, dtype) for dtype, shape in self._results]
-        self._run(stream, inputs, [place.handle(one, worker) for one in results])
+        handles = [place.handle(one, worker) for one in results]
+        explanation = self._run(stream, inputs, handles, explain)
+        if explain:
+            return explanation
         for there in staged:
             place.result(there, worker)
         found = [place.result(one, worker) for one in results]
@@ -346,15 +365,18 @@ class _Plan:
                 return library.ascontiguousarray(there)
         return there
 
-    def _run(self, stream: int, inputs: list[Any], results: list[Any]) -> None:
-        if not self._is_prepared:
-            _tell_once(self.core.prepare())
-            self._is_prepared = True
+    def _run(self, stream: int, inputs: list[Any], results: list[Any], explain: bool) -> Any:
+        run = self.core.run_and_explain if explain else self.core.run
         try:
-            self.core.run(stream, inputs, results)
+            explanation = run(stream, inputs, results)
         except ValueError as error:
-            # A while, for the arguments are of the program's types.
+            if not str(error).startswith("a loop did not end"):
+                raise
             raise self._error(str(error)) from None
+        if not self._has_run:
+            _tell_once(self.core.reason_of_interpretation())
+            self._has_run = True
+        return explanation
 
     def _expect_in_place(self, given: tuple[Any, ...]) -> None:
         for index in self._in_place:
@@ -372,8 +394,12 @@ def _tell_once(reason: str) -> None:
         warnings.warn(
             f"array programs are interpreted, several times slower: {reason}",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
+
+
+def _copied(array: Any) -> Any:
+    return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def _key_of(value: Any) -> Any:
@@ -456,10 +482,12 @@ def program(
         ``S * x`` is the product with a :func:`stencil`, and an :func:`operation` of one's own is
         called. Numbers, stencils, operations and functions may be names outside of it. Parameters
         with the annotation ``aperture.compose.Batch`` are batches of small matrices or vectors.
-    mode : {"thesis", "planned", "none", "numpy"}
+    mode : {"thesis", "planned", "tuned", "none", "numpy"}
         As many operations in a row in a kernel as can be; the sets of operations that are predicted
-        to take least time, in any order that the data allow; a kernel for each; or the function
-        itself by NumPy, to debug it. All have the same bits.
+        to take least time, in any order that the data allow; the fastest of up to eight such plans,
+        which the first call tries on its arguments in one or two seconds, and which later processes
+        remember; a kernel for each operation; or the function itself by NumPy, to debug it. All
+        have the same bits.
     in_place : tuple of str
         Parameters whose arrays the program overwrites where the function assigns to the name.
         By default no argument is written.
@@ -467,7 +495,7 @@ def program(
         Repetitions after which a ``while`` is an error.
     tier : {"automatic", "interpreted", "compiled"}
         Whether the system's C++ compiler makes machine code of kernels when they are first needed,
-        which takes 0.5 to 4 s and is kept on disk. By default if it can.
+        which takes 0.2 to 2 s and is kept on disk. By default if it can.
     device : {"auto", "cpu", "gpu", "gpu:N"}
         As for :func:`flow`: arrays on a GPU are computed there, others on GPU 0 if it can be used.
     threads : int, optional
@@ -477,7 +505,7 @@ def program(
     -------
     Program
         Is called as the function is. ``f.text(...)`` and ``f.explain(...)`` return the program and
-        its kernels for the same arguments.
+        its kernels for the same arguments, with mode "tuned" with the times that these take.
 
     Raises
     ------

@@ -19,6 +19,7 @@
 #include "aperture/compose/executable.hpp"
 #include "aperture/compose/plan.hpp"
 #include "aperture/compose/text_operation.hpp"
+#include "aperture/compose/tune.hpp"
 #include "aperture/compose_operations/flow.hpp"
 #include "aperture/compose_operations/stap.hpp"
 #include "aperture/core/choices.hpp"
@@ -131,27 +132,75 @@ nb::dlpack::dtype dtype_of(compose::Dtype dtype) {
 template <class Worker>
 class ComposedProgramOn {
   public:
-    /// `where`: the number of threads, or of the GPU.
+    /// `fusion`: a word of `fusions`, or "tuned". `where`: the number of threads, or of the GPU.
     ComposedProgramOn(const std::string& text, const std::vector<BodyOperation>& operations,
                       const std::string& fusion, const std::string& tier, int where)
         : worker_(where),
-          plan_(compose::plan(compose::parse(text), registry_with(operations),
-                              core::parse_choice("fusion", fusions, fusion))),
+          registry_(registry_with(operations)),
+          is_tuned_(fusion == "tuned"),
+          plan_(compose::plan(
+              compose::parse(text), registry_,
+              is_tuned_ ? compose::Fusion::thesis : core::parse_choice("fusion", fusions, fusion))),
           tier_(core::parse_choice("tier", tiers, tier)) {}
 
     std::string explanation() const { return compose::explain(plan_); }
 
-    /// Compiles kernels, if that is wanted. Returns why they are interpreted all the same; empty if
-    /// they are not.
-    std::string prepare() {
-        worker_.run([&] { executable(); });
-        return tier_ == compose::Tier::automatic ? executable().reason_of_interpretation() : "";
+    /// Why kernels are interpreted although that was not asked for; empty if they are not, or if
+    /// nothing has run.
+    std::string reason_of_interpretation() const {
+        if (!executable_ || tier_ != compose::Tier::automatic) return "";
+        return executable_->reason_of_interpretation();
     }
 
-    /// `given`: the arguments in the order of their symbols; `results`: in that of return.
+    /// `given`: the arguments in the order of their symbols; `results`: in that of return. The
+    /// first run compiles kernels, and chooses the plan of a program that is tuned.
     void run(std::uintptr_t stream, const std::vector<Numbers>& given,
              const std::vector<Numbers>& results) {
-        compose::Arguments arguments;
+        const Memory memory = memory_of(given, results);
+        worker_.run(stream, [&] {
+            if (!executable_ && is_tuned_) return tune(memory);
+            executable().run(worker_.executor(), memory.arguments, memory.results);
+        });
+    }
+
+    /// The same by kernels that are timed one by one; returns what they are, with the times that
+    /// were predicted and measured.
+    std::string run_and_explain(std::uintptr_t stream, const std::vector<Numbers>& given,
+                                const std::vector<Numbers>& results) {
+        const Memory memory = memory_of(given, results);
+        return worker_.run(stream, [&] {
+            if (!executable_ && is_tuned_) tune(memory);
+            return compose::explain(
+                executable().plan(), compose::measured_machine(worker_.executor()),
+                executable().kernel_seconds(worker_.executor(), memory.arguments, memory.results));
+        });
+    }
+
+    Worker& worker() { return worker_; }
+
+  private:
+    using Executor = typename Worker::Executor;
+
+    struct Memory {
+        compose::Arguments arguments{};
+        std::vector<compose::Argument> results{};
+    };
+
+    compose::Executable<Executor>& executable() {
+        if (!executable_) executable_.emplace(worker_.executor(), plan_, tier_);
+        return *executable_;
+    }
+    /// Runs once, too.
+    void tune(const Memory& memory) {
+        compose::Tuning tuning;
+        tuning.tier = tier_;
+        executable_ = compose::run_tuned(worker_.executor(), *plan_.program, registry_,
+                                         memory.arguments, memory.results, tuning)
+                          .executable;
+    }
+
+    Memory memory_of(const std::vector<Numbers>& given, const std::vector<Numbers>& results) const {
+        Memory memory;
         auto next = given.begin();
         const compose::Program& program = *plan_.program;
         for (const compose::Symbol& symbol : program.symbols) {
@@ -161,27 +210,16 @@ class ComposedProgramOn {
             }
             core::expects(next != given.end(), "there is no argument ", symbol.name);
             const bool on_host = symbol.type.is_scalar();
-            arguments.emplace(symbol.name, argument(symbol, *next++, on_host));
+            memory.arguments.emplace(symbol.name, argument(symbol, *next++, on_host));
         }
         core::expects(next == given.end(), given.size(), " arguments are too many");
         const auto& returned = std::get<compose::Return>(program.statements.back().what).values;
         core::expects(results.size() == returned.size(), "the program returns ", returned.size(),
                       " values, not ", results.size());
-        std::vector<compose::Argument> to;
         for (std::size_t i = 0; i < results.size(); ++i) {
-            to.push_back(argument(program[returned[i]], results[i], false));
+            memory.results.push_back(argument(program[returned[i]], results[i], false));
         }
-        worker_.run(stream, [&] { executable().run(worker_.executor(), arguments, to); });
-    }
-
-    Worker& worker() { return worker_; }
-
-  private:
-    using Executor = typename Worker::Executor;
-
-    compose::Executable<Executor>& executable() {
-        if (!executable_) executable_.emplace(worker_.executor(), plan_, tier_);
-        return *executable_;
+        return memory;
     }
 
     static compose::Argument argument(const compose::Symbol& symbol, const Numbers& numbers,
@@ -200,6 +238,8 @@ class ComposedProgramOn {
     }
 
     Worker worker_;
+    compose::Registry registry_;
+    bool is_tuned_;
     compose::Plan plan_;
     compose::Tier tier_;
     std::optional<compose::Executable<Executor>> executable_;
@@ -214,8 +254,10 @@ void bind_compose(nb::module_& module) {
         .def(nb::init<const std::string&, const std::vector<BodyOperation>&, const std::string&,
                       const std::string&, int>())
         .def("explanation", &ComposedProgram::explanation)
-        .def("prepare", &ComposedProgram::prepare)
-        .def("run", &ComposedProgram::run, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert());
+        .def("reason_of_interpretation", &ComposedProgram::reason_of_interpretation)
+        .def("run", &ComposedProgram::run, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert())
+        .def("run_and_explain", &ComposedProgram::run_and_explain, nb::arg(), nb::arg().noconvert(),
+             nb::arg().noconvert());
     bind_stream(bound);
 #if !APERTURE_PYTHON_GPU
     module.def("is_identifier", compose::is_identifier);

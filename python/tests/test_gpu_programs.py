@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,38 @@ def test_results_stay_in_the_library_and_have_the_bits_of_the_cpu(
             if library.name == "jax":  # JAX has int64 only with jax_enable_x64.
                 host = host.astype(np.asarray(other).dtype)
             same_bits(host, other)
+
+
+def test_tuned_programs_have_the_bits_of_the_cpu(
+    library: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APERTURE_WISDOM", str(tmp_path / "plans.jsonl"))
+    x, y = pair()
+    expected = aperture.program(device="cpu", tier="interpreted")(everything)(x, y, 0.7, 5)
+    program = aperture.program(mode="tuned")(everything)
+    there = library.array(x), library.array(y)
+    for _ in range(2):
+        found = program(*there, 0.7, 5)
+        same_bits(library.host(found[0]), expected[0])
+    text = program.explain(*there, 0.7, 5)
+    assert text.count("us measured") > 0
+    assert (tmp_path / "plans.jsonl").read_text().count("kernels") == 1
+
+
+def test_trials_change_arguments_in_place_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APERTURE_WISDOM", str(tmp_path / "plans.jsonl"))
+    (x, b), (_, expected_b) = pair(), pair()
+    expected_x = x.copy()
+    program = aperture.program(device="gpu", mode="tuned", in_place=("x",))(relaxed)
+    thesis = aperture.program(device="cpu", tier="interpreted", in_place=("x",))(relaxed)
+    program.explain(x, b)
+    same_bits(x, expected_x)
+    for _ in range(2):
+        assert program(x, b)[0] is x
+        thesis(expected_x, expected_b)
+        same_bits(x, expected_x)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -523,7 +523,7 @@ def test_bad_arguments_are_refused(argument: Any, error: type[Exception], messag
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"mode": "fast"}, ValueError, "mode 'fast': expected thesis, planned, none, numpy"),
+        ({"mode": "fast"}, ValueError, "mode 'fast': expected thesis, planned, tuned, none, numpy"),
         ({"tier": "fast"}, ValueError, "tier 'fast': expected automatic, interpreted, compiled"),
         ({"while_limit": 0}, ValueError, "while_limit 0: expected a positive int"),
         ({"while_limit": 1.5}, ValueError, "while_limit 1.5"),

@@ -20,13 +20,19 @@ namespace aperture::compose {
 class SimtExecutable {
   public:
     explicit SimtExecutable(Plan plan) : plan_(std::move(plan)), memory_(plan_) {
-        HostSource source{kernel_text(plan_, Target::device), {}, included_texts(plan_)};
+        HostSource source{{}, {}, included_texts(plan_)};
         source.texts.push_back(core::simt::kernel_texts());
+        std::vector<GeneratedKernel> generated;
         for (const Kernel* kernel : plan_.kernels()) {
+            places_.push_back(generated.size());
             if (!is_generated(*kernel)) continue;
-            source.functions.push_back(name("elements", *kernel));
-            if (has_finish(*kernel)) source.functions.push_back(name("finish", *kernel));
+            source.functions.push_back(function_name("elements", generated.size()));
+            if (has_finish(*kernel)) {
+                source.functions.push_back(function_name("finish", generated.size()));
+            }
+            generated.push_back(generate(*plan_.program, *kernel, Target::device));
         }
+        source.text = text_of(generated, Target::device);
         const HostCompiled compiled = compile_on_host(source);
         library_ = compiled.loaded;
         reason = compiled.reason;
@@ -59,17 +65,16 @@ class SimtExecutable {
     unsigned most_blocks = std::numeric_limits<unsigned>::max();
 
   private:
-    static std::string name(const char* function, const Kernel& kernel) {
-        return core::text("aperture::compose::generated::", function, "_", kernel.number);
-    }
     auto function(const char* of, const Kernel& kernel) const
         -> void (*)(kernels::KernelArguments) {
-        return library_->function<void(kernels::KernelArguments)>(name(of, kernel));
+        return library_->function<void(kernels::KernelArguments)>(
+            function_name(of, places_[static_cast<std::size_t>(kernel.number)]));
     }
 
     Plan plan_;
     HostMemory memory_;
     std::shared_ptr<const HostLibrary> library_;
+    std::vector<std::size_t> places_;  // in the text, by kernels' numbers
 };
 
 }  // namespace aperture::compose
