@@ -52,7 +52,7 @@ int lanes_of(BatchOperation operation, int n, const Element& element) {
     return with_type(element, [&]<class T>(T) {
         if (operation == BatchOperation::cholesky) return tuning::triangle_lanes<T>(n);
         if (operation == BatchOperation::lu && n > tuning::largest_columns_order) {
-            return tuning::rows_lanes<T>(n, n, true);
+            return tuning::rows_lanes<T>(tuning::RowsWork::factors, n, n);
         }
         return tuning::columns_lanes<T>(
             operation == BatchOperation::lu ? ColumnsWork::lu : ColumnsWork::qr, n, n);

@@ -26,10 +26,7 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     const bool columns =
         mapping == Mapping::columns || (mapping == Mapping::automatic && n <= by_columns);
     if (columns && launch_elimination_in_columns(executor, arguments)) return;
-    if (mapping != Mapping::block && (launch_elimination_in_rows(executor, arguments) ||
-                                      launch_elimination_in_columns(executor, arguments))) {
-        return;
-    }
+    if (mapping != Mapping::block && launch_elimination_in_rows(executor, arguments)) return;
     launch_elimination_in_block(executor, arguments);
 }
 

@@ -57,7 +57,7 @@ struct TriangleRows {
 /// 168 171, fp64 183 173, complex fp32 191 192; order 24 fp64 191 218; solutions of order 32 110
 /// 124, 160 182, 184 215.
 APERTURE_HD constexpr int triangle_group(bool roots, int order) {
-    return roots && order > 24 ? 4 : 1;
+    return order > (roots ? 24 : 32) ? 4 : 1;
 }
 
 /// Step k, whose column is in register `own`. Of the `count` ones from there on the last `done` are

@@ -131,11 +131,14 @@ __device__ __forceinline__ Reflector<T> reflect_columns(T (&columns)[slots][widt
     return reflector;
 }
 
-/// Blocks that are asked for. H100, fp64, percent of the bound without and with: order 16 86 89, 20
-/// 61 63, 32 53 60; fp32 of order 32 62 57.
+/// Blocks that are asked for. H100, percent of the bound without and with: fp64 of order 16 86 89,
+/// 20 61 63, 32 53 60; fp32 of order 32 62 57, 48 30 37, 56 31 38, 64 37 42; complex fp32 of order
+/// 32 43 48; complex fp64 of order 16 70 66.
 template <class T>
 constexpr int qr_blocks(int entries) {
-    return sizeof(T) == 8 && !core::is_complex<T> ? resident_blocks(2 * entries + 72) : 1;
+    const int words = entries * static_cast<int>(sizeof(T)) / 4;
+    if (sizeof(RealOf<T>) == 4) return words >= 96 ? resident_blocks(words + 40) : 1;
+    return core::is_complex<T> ? 1 : resident_blocks(words + 72);
 }
 
 /// A = Q R, of rows x order.

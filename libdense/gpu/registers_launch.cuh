@@ -77,47 +77,56 @@ bool launch_elimination_in_columns(Executor& executor, const LuArguments<E>& p) 
     return p.x.empty() ? launch_lu_in_columns(executor, p) : launch_solve_in_columns(executor, p);
 }
 
-/// Without Gauss-Jordan elimination, which would cost a row as much as a factorisation.
 template <class Executor, class E>
 bool launch_elimination_in_rows(Executor& executor, const LuArguments<E>& p) {
+    using enum GeneralElimination;
+    using enum tuning::RowsWork;
     const auto n = static_cast<int>(p.a.extent[1]);
-    const bool solve = !p.x.empty();
-    const bool invert = !p.inverse.empty();
-    const int sides = solve ? tuning::compiled_sides(p.x.extent[1]) : 0;
-    const bool exchange = p.elimination == GeneralElimination::pivoted_lu;
-    const int lanes = tuning::rows_lanes<E>(n, n + sides, invert || !exchange);
-    if (lanes == 0 || p.elimination == GeneralElimination::gauss_jordan ||
-        p.x.extent[1] > tuning::most_sides) {
-        return false;
-    }
+    const bool solves = !p.x.empty();
+    const bool inverts = !p.inverse.empty();
+    const bool exchange = p.elimination == pivoted_lu;
+    const int sides = solves ? tuning::compiled_sides(p.x.extent[1]) : 0;
+    const int lanes = tuning::rows_lanes<E>(inverts    ? inverse
+                                            : solves   ? solution
+                                            : exchange ? pivoted_factors
+                                                       : factors,
+                                            n, n + sides);
+    if (lanes == 0 || p.x.extent[1] > tuning::most_sides) return false;
     void (*compiled)(LuArguments<E>) = nullptr;
     if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
-        constexpr int its_lanes = tuning::rows_lanes<E>(order, order, false);
-        constexpr int wide = tuning::rows_lanes<E>(order, order, true);
-        constexpr int of_solve = tuning::rows_lanes<E>(order, order + ahead_sides, false);
-        constexpr int of_wide = tuning::rows_lanes<E>(order, order + ahead_sides, true);
-        if constexpr (its_lanes > 0) {
-            if (invert) {
-                compiled = inverse_in_rows<E, order, wide>;
-            } else if (!solve) {
-                compiled = exchange ? lu_in_rows<E, order, its_lanes, true>
-                                    : lu_in_rows<E, order, wide, false>;
-            } else if (sides == ahead_sides) {
-                compiled = exchange ? solve_in_rows<E, order, ahead_sides, of_solve, true>
-                                    : solve_in_rows<E, order, ahead_sides, of_wide, false>;
+        constexpr int of_lu = tuning::rows_lanes<E>(factors, order, order);
+        constexpr int of_pivoted = tuning::rows_lanes<E>(pivoted_factors, order, order);
+        constexpr int of_inverse = tuning::rows_lanes<E>(inverse, order, order);
+        constexpr int of_solution = tuning::rows_lanes<E>(solution, order, order + ahead_sides);
+        if constexpr (of_inverse > 0) {
+            if (inverts) compiled = inverse_in_rows<E, order, of_inverse>;
+        }
+        if constexpr (of_solution > 0) {
+            if (sides == ahead_sides) {
+                compiled =
+                    p.elimination == lu ? solve_in_rows<E, order, ahead_sides, of_solution, lu>
+                    : exchange ? solve_in_rows<E, order, ahead_sides, of_solution, pivoted_lu>
+                               : solve_in_rows<E, order, ahead_sides, of_solution, gauss_jordan>;
+            }
+        }
+        if constexpr (of_lu > 0 && of_pivoted > 0) {
+            if (!inverts && !solves) {
+                compiled = exchange ? lu_in_rows<E, order, of_pivoted, true>
+                                    : lu_in_rows<E, order, of_lu, false>;
             }
         }
     });
-    const std::string its = core::text(type_name<E>(), ", ", n);
-    const std::string last = core::text(", ", lanes, ", ", exchange ? "true" : "false", ">");
-    return launch_in_rows(executor, rows_file,
-                          invert  ? core::text("inverse_in_rows<", its, ", ", lanes, ">")
-                          : solve ? core::text("solve_in_rows<", its, ", ", sides, last)
-                                  : core::text("lu_in_rows<", its, last),
-                          compiled, p.a.extent[0], lanes,
-                          rows_shared_bytes<E>(n, rows_width(n + sides), lanes) +
-                              rows_shared_bytes<E>(sides, n, lanes),
-                          p);
+    const std::string its = core::text(type_name<E>(), ", ", n, ", ");
+    return launch_in_rows(
+        executor, rows_file,
+        inverts  ? core::text("inverse_in_rows<", its, lanes, ">")
+        : solves ? core::text("solve_in_rows<", its, sides, ", ", lanes,
+                              ", aperture::dense::", name_of(p.elimination), ">")
+                 : core::text("lu_in_rows<", its, lanes, ", ", exchange ? "true" : "false", ">"),
+        compiled, p.a.extent[0], lanes,
+        rows_shared_bytes<E>(n, rows_width(n + sides), lanes) +
+            rows_shared_bytes<E>(sides, n, lanes),
+        p);
 }
 
 /// Lanes for each of so many triangles: more where they leave schedulers without a warp. The bits

@@ -7,7 +7,8 @@
 /// Launch parameters of libdense's kernels, by scalar type and order.
 namespace aperture::dense::tuning {
 
-/// Largest number of rows of a matrix whose columns are distributed over registers.
+/// Largest number of rows of a matrix whose columns are distributed over registers, but for QR of
+/// fp32.
 inline constexpr int largest_columns_rows = 32;
 
 /// What kernels in columns do, as far as it decides how many lanes share a matrix.
@@ -16,11 +17,14 @@ enum class ColumnsWork { qr, lu, solve };
 /// Registers for the columns of a lane and a further one. Factors are fastest with few of them, so
 /// that many warps hide latencies; substitutions with few shuffles. H100, percent of the bound with
 /// 2 and 4 lanes: fp64 of order 8 LU with pivoting 84 91, inverse 93 97, solve 77 67; QR fp32 of
-/// order 16 with 4 and 8 lanes 80 70; fp64 of order 24 with 8, 16 and 32 69 55 48.
+/// order 16 with 4 and 8 lanes 80 70; with 8, 16 and 32: fp64 of order 24 69 55 48, complex fp32 52
+/// 34 -, of order 32 - 47 39, complex fp64 of order 16 70 60 -, of 24 - 42 31.
 template <class T>
 constexpr int columns_registers(ColumnsWork work, int rows) {
-    const bool is_double = sizeof(T) == 8 && !core::is_complex<T>;
-    if (work == ColumnsWork::qr) return is_double && rows > 16 ? 192 : 96;
+    if (work == ColumnsWork::qr) {
+        if (rows > 8 && sizeof(T) == 16) return 288;
+        return sizeof(T) == 8 && rows > 16 ? 192 : 96;
+    }
     if (work == ColumnsWork::lu && rows <= 8) return 64;
     return rows <= 16 ? 128 : 176;
 }
@@ -29,6 +33,12 @@ constexpr int columns_registers(ColumnsWork work, int rows) {
 /// the fewest with which its columns and a further one fit; 0 if none do.
 template <class T>
 constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
+    // H100, percent of the bound of QR so and by blocks: order 36 35 18, 48 37 23, 56 38 24, 64 42
+    // 25.
+    if (work == ColumnsWork::qr && sizeof(T) == 4 && rows > 32 && rows <= 64 && columns > 32 &&
+        columns <= 64) {
+        return 32;
+    }
     if (rows < 1 || rows > largest_columns_rows) return 0;
     constexpr int words = static_cast<int>(sizeof(T)) / 4;
     int registers = 0;
@@ -62,26 +72,55 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
 
 /// The most lanes among which rows of a matrix are distributed; 0 if it has too many.
 constexpr int most_row_lanes(int order) {
-    if (order < 1 || order > 32) return 0;
+    if (order < 1 || order > 64) return 0;
     int lanes = 2;
-    while (lanes < order) lanes *= 2;
+    while (lanes < order && lanes < 32) lanes *= 2;
     return lanes;
 }
 
-/// Lanes for a problem with rows in registers (in_rows.cuh), the fewest with which they fit; 0 if
-/// there are too many rows. `wide`: for inverses and without pivoting. H100, order 16, percent of
-/// the bound with 4 and 8 lanes: LU with pivoting fp32 67 62, fp64 63 69, inverse 67 60, 77 67;
-/// order 32 with 16 and 32: LU without fp64 70 58, complex fp32 59 48. Later, fp32: order 32 with 8
-/// and 16 LU without 88 98, order 18 with 4 and 8 LU with 78 68, solve 54 43.
+/// What kernels in rows do, as far as it decides how many lanes share a matrix.
+enum class RowsWork { factors, pivoted_factors, solution, inverse };
+
+/// Registers for the rows of a lane. H100, percent of the bound: LU with pivoting of order 16 with
+/// 4 and 8 lanes fp32 67 62, fp64 63 69; of order 32 with 16 and 32 fp64 50 44, complex fp32 44 49;
+/// without pivoting with 8 and 16 fp32 88 98, with 16 and 32 fp64 70 58, complex fp32 59 48.
+/// Inverses of order 16 with 4 and 8 lanes fp32 75 79, fp64 76 80, complex fp32 61 68; of order 32
+/// with 8, 16 and 32 fp32 51 56 -, fp64 - 52 47, complex fp32 - 39 43. Solutions of order 16 with 4
+/// and 8 lanes fp32 65 61, fp64 58 69, complex fp32 48 58, of order 24 with 8, 16 and 32 fp64 42 37
+/// 36, complex fp32 33 28 29, of order 32 fp32 43 42 -, fp64 - 35 40, complex fp32 - 27 33.
+/// Microseconds of 256 MiB of order 48 in rows and in blocks: solutions fp32 356 582, fp64 345 552,
+/// complex fp32 487 636, inverses fp64 539 1356, complex fp32 752 1609.
 template <class T>
-constexpr int rows_lanes(int order, int columns, bool wide) {
+constexpr int rows_registers(RowsWork work, int order) {
+    const bool is_small = sizeof(T) == 4;
+    const bool is_double = sizeof(T) == 8 && !core::is_complex<T>;
+    if (order > 32) return is_small ? 136 : 200;
+    switch (work) {
+        case RowsWork::factors:
+            return is_small ? 104 : 128;
+        case RowsWork::pivoted_factors:
+            return core::is_complex<T> ? 72 : is_double && order > 24 ? 128 : 96;
+        case RowsWork::solution:
+            return is_small ? 136 : sizeof(T) == 8 && order > 16 && order <= 24 ? 150 : 96;
+        case RowsWork::inverse:
+            break;
+    }
+    if (order <= 16) return is_small ? 32 : 64;
+    return is_double ? 128 : 72;
+}
+
+/// Lanes for a problem with rows in registers (in_rows.cuh), the fewest with which they fit; 0 if
+/// there are too many rows, or factors of them, for which blocks are as fast.
+template <class T>
+constexpr int rows_lanes(RowsWork work, int order, int columns) {
     const int most = most_row_lanes(order);
     const int words = columns * static_cast<int>(sizeof(T)) / 4;
-    const bool is_small = sizeof(T) == 4;
-    const int registers = wide ? (is_small ? 104 : 128) : core::is_complex<T> ? 72 : 96;
-    int lanes = 4;
+    const int registers = rows_registers<T>(work, order);
+    int lanes = most < 4 ? most : 4;
     while (lanes < most && (order + lanes - 1) / lanes * words > registers) lanes *= 2;
-    return most < lanes ? most : lanes;
+    if (order <= 32) return lanes;
+    const bool factors = work == RowsWork::factors || work == RowsWork::pivoted_factors;
+    return factors || 2 * words > registers ? 0 : lanes;
 }
 
 /// The same for a triangle (cholesky_in_rows.cuh); 0 where it would not fit, either. H100, order
@@ -91,21 +130,23 @@ template <class T>
 constexpr int triangle_lanes(int order) {
     const int most = most_row_lanes(order);
     const int words = static_cast<int>(sizeof(T)) / 4;
-    const int most_registers = order <= 16 ? 64 : sizeof(T) == 4 ? 80 : 96;
+    const int most_registers = order <= 16 ? 64 : sizeof(T) == 4 && order <= 32 ? 80 : 96;
     int lanes = order > 16 ? 4 : 1;
     const auto registers = [&] {
         return (order + lanes - 1) / lanes * (order + lanes) / 2 * words;
     };
     while (lanes < most && registers() > most_registers) lanes *= 2;
-    return most == 0 || registers() > 112 ? 0 : lanes;
+    return most == 0 || registers() > 128 ? 0 : lanes;
 }
 
 /// Largest order of general matrices whose columns are distributed, where both are possible. H100,
 /// fp32, percent of the bound by columns and by rows: order 16 LU with pivoting 68 78, inverse 74
-/// 70 (fp64 61 79), solve 62 42; order 8 85 82, 99 85, 89 54.
+/// 70 (fp64 61 79), solve 68 65; order 8 85 82, 99 85, 96 87 (fp64 90 86, complex fp64 62 78).
 inline constexpr int largest_columns_order = 8;
 template <class T>
-inline constexpr int largest_columns_order_of_solve = sizeof(T) == 4 ? 16 : 8;
+inline constexpr int largest_columns_order_of_solve = sizeof(T) == 4   ? 16
+                                                      : sizeof(T) == 8 ? 8
+                                                                       : 4;
 
 /// Bytes of a matrix that a block works on for each of its threads: as few warps as keep a
 /// multiprocessor busy, for all wait while one factors a panel. Where others have work meanwhile,

@@ -152,8 +152,9 @@ struct StagedMatrices {
         : at(position) {
         const auto address =
             reinterpret_cast<unsigned long long>(batch.data + at.first * batch.stride[0]);
-        one_run = batch.extent[1] == rows && batch.stride[2] == 1 && batch.stride[1] == columns &&
-                  batch.stride[0] == matrix && address % (width * sizeof(T)) == 0;
+        one_run = batch.extent[1] == rows && batch.stride[2] == 1 &&
+                  (rows == 1 || batch.stride[1] == columns) && batch.stride[0] == matrix &&
+                  address % (width * sizeof(T)) == 0;
         shift = packed && one_run ? static_cast<int>(address / sizeof(T) % chunk) : 0;
         first = area + shift;
     }

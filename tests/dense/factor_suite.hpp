@@ -25,7 +25,9 @@ class FactorSuite : public Suite<SomeCombination> {
     static std::vector<int> orders() {
         const Mapping mapping = ForcedMapping::current();
         // What SomeOrders has in registers; others would be the blocks' once more.
-        if (mapping == Mapping::columns || mapping == Mapping::rows) return {1, 3, 8, 17};
+        if (mapping == Mapping::columns || mapping == Mapping::rows) {
+            return sizeof(T) == 4 ? std::vector{1, 3, 8, 17, 34} : std::vector{1, 3, 8, 17};
+        }
         if (Runner::emulated) return {0, 1, 2, 3, 5, 8, 17, 24, 33};
         return {0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 31, 32, 33, 48, 64, 96, 128};
     }
@@ -92,7 +94,17 @@ class FactorSuite : public Suite<SomeCombination> {
         std::vector<int> info_of_solve = zeros(zoo);
         runner_.run(APERTURE_CALL(solve_lu), pivoting, a.view(), direct.view(),
                     this->entries(info_of_solve));
-        EXPECT_EQ(info_of_solve, info);
+        const auto expect_info = [&](const std::vector<int>& its) {
+            for (std::size_t p = 0; p < zoo.size(); ++p) {
+                if (zoo[p].a.allFinite()) {
+                    EXPECT_EQ(its[p], info[p]) << zoo[p].name;
+                } else {
+                    EXPECT_GT(its[p], 0) << zoo[p].name;
+                    EXPECT_LE(its[p], n) << zoo[p].name;
+                }
+            }
+        };
+        expect_info(info_of_solve);
         std::vector<int> info_of_inverse = zeros(zoo);
         std::vector<T> determinants(zoo.size());
         if (partial) {
@@ -101,7 +113,7 @@ class FactorSuite : public Suite<SomeCombination> {
             inverse.expect_gaps_untouched();
             runner_.run(APERTURE_CALL(determinant), a.view(),
                         core::View<T, 1, core::Host>(determinants.data(), {problems}));
-            EXPECT_EQ(info_of_inverse, info);
+            expect_info(info_of_inverse);
         }
         for (std::size_t p = 0; p < zoo.size(); ++p) {
             SCOPED_TRACE(zoo[p].name);
@@ -242,6 +254,17 @@ TYPED_TEST_P(FactorSuite, FactorsSubnormalMatrices) {
             for (core::index_t p = 0; p < 2; ++p) {
                 EXPECT_EQ(info[std::size_t(p)], 0);
                 EXPECT_EQ(lu.matrix(p), expected);
+            }
+            // Of a column's entries, some zero, only differences of their last bits tell the pivot.
+            typename TestFixture::Batch x(2, 1, n);
+            Matrix first = Matrix::Zero(1, n);
+            for (core::index_t p = 0; p < 2; ++p) x.set(p, size * Matrix::Ones(1, n));
+            first(0, 0) = 1;
+            this->runner_.run(APERTURE_CALL(solve_lu), Pivoting::partial, std::as_const(a).view(),
+                              x.view(), this->entries(info));
+            for (core::index_t p = 0; p < 2; ++p) {
+                EXPECT_EQ(info[std::size_t(p)], 0);
+                EXPECT_EQ(x.matrix(p), first);
             }
         }
     });

@@ -29,10 +29,11 @@ struct SimtMappings {
 };
 
 /// Each order takes long to compile with sanitizers. Of words of 4, 8 and 16 bytes there are rows
-/// of an odd and an even number, and problems of a lane and of several. `large`: of many lanes.
+/// of an odd and an even number, and problems of a lane and of several. `large`: of many lanes; 34:
+/// of two rows for each of a warp's.
 template <class Mappings, int large>
 using SomeOrders =
-    ::testing::Types<Combination<typename Mappings::template Runner<1, 3, 8, large>, float>,
+    ::testing::Types<Combination<typename Mappings::template Runner<1, 3, 8, large, 34>, float>,
                      Combination<typename Mappings::template Runner<3, 8>, double>,
                      Combination<typename Mappings::template Runner<1, large>, std::complex<float>>,
                      Combination<typename Mappings::template Runner<3, 8>, std::complex<double>>>;

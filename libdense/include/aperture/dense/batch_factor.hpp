@@ -24,8 +24,10 @@ enum class Factorisation {
 
 /// Which rows an LU factorisation exchanges.
 enum class Pivoting {
-    none,     ///< for matrices that need no exchange, as diagonally dominant ones
-    partial,  ///< the entry of largest magnitude in the pivot's column: backward stable
+    none,  ///< for matrices that need no exchange, as diagonally dominant ones
+    /// The entry of largest magnitude in the pivot's column: backward stable. Where the pivots are
+    /// not returned, a Gpu may take one that is 2^-13 smaller, or a NaN.
+    partial,
 };
 
 /// Solves A_b X_b = B_b for Hermitian positive definite A_b.
