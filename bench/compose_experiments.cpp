@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiments of Fousek et al. 2011, section 5, and of Anderson 2014, chapters 5 to 7, on array
 // programs. scripts/compose makes tables and figures of the report, in which
-// DEVICE/FIGURE/SERIES/POINT is a point of a figure. plans_13 is as Fousek's Figure 5, of Anderson's
-// program 13.
+// DEVICE/FIGURE/SERIES/POINT is a point of a figure. plans_13 is as Fousek's Figure 5, of
+// Anderson's program 13.
 //   compose_experiments [--quick] [Google Benchmark's options]     --quick: a fifth of the plans
 // Nothing is taken from or kept in the cache on disk, so that first calls compile.
 #include <benchmark/benchmark.h>

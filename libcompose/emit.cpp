@@ -28,34 +28,37 @@ class ElementWriter : public KernelWriter {
         const std::string term = expression(planned, operands_of(planned), {});
         const std::string sum =
             sums_.add(cpp_type(type(id).dtype), name_of(planned.match.combination), "lanes");
-        calls_ += core::text("        sums.", sum, ".add(at.lane, ", term, ");\n");
+        const std::string name = "term_" + sum;
+        calls_ +=
+            core::text("        const ", cpp_type(type(id).dtype), " ", name, " = ", term, ";\n");
+        keep(id, name, core::text("sums.", sum, ".add(at.lane, "), ")");
         sum_stores_ += core::text("        *", cast(id, false), " = sums.", sum, ".total();\n");
         summed_.insert(id);
         names_.erase(id);
     }
     void store(SymbolId id) override {
         if (summed_.count(id) > 0) return;
-        const std::string name = core::text("stored.s", id);
-        stored_ += declaration(id, core::text("s", id));
-        results_ += core::text(results_.empty() ? "" : ", ", names_.at(id));
-        stores_ += core::text("        ", pointer(id), "[at.here] = ", name, ";\n");
+        keep(id, names_.at(id), pointer(id) + "[at.here] = ", "");
+    }
+    /// What an element stores or adds.
+    void keep(SymbolId id, const std::string& name, const std::string& before, const char* after) {
+        values_ += declaration(id, name);
+        names_of_values_ += (names_of_values_.empty() ? "" : ", ") + name;
+        stores_ += core::text("        ", before, "values.", name, after, ";\n");
     }
     std::string inner() const override {
         return core::text(
             "    static constexpr long long left = ", left_, ", right = ", right_,
             ", above = ", above_, ", below = ", below_,
             ";\n    static constexpr int sums = ", sums_.count(), ";\n",
-            sums_.structure("template <int lanes>\n    struct Sums"), "    struct Stored {\n",
-            stored_, "    };\n", head(),
-            "    template <class Place, class Sums>\n"
-            "    [[gnu::always_inline]] APERTURE_HD Stored compute(const Place& at, Sums& sums) "
-            "const {\n",
-            loads_, calls_, "        (void)at, (void)sums;\n        return {", results_,
-            "};\n    }\n"
-            "    template <class Place>\n"
-            "    [[gnu::always_inline]] APERTURE_HD void store(const Place& at, const Stored& "
-            "stored) const {\n",
-            stores_, "        (void)at, (void)stored;\n    }\n",
+            sums_.structure("template <int lanes>\n    struct Sums"), "    struct Values {\n",
+            values_, "    };\n", head(),
+            "    template <class Place>\n    [[gnu::always_inline]] APERTURE_HD Values "
+            "compute(const Place& at) const {\n",
+            loads_, calls_, "        (void)at;\n        return {", names_of_values_, "};\n    }\n",
+            "    template <class Place, class Sums>\n    [[gnu::always_inline]] APERTURE_HD "
+            "void store(const Place& at, const Values& values, Sums& sums) const {\n",
+            stores_, "        (void)at, (void)values, (void)sums;\n    }\n",
             "    template <class Sums>\n"
             "    APERTURE_HD void store_sums(void* const* symbols, const Sums& sums) const {\n",
             sum_stores_, "        (void)symbols, (void)sums;\n    }\n");
@@ -63,7 +66,8 @@ class ElementWriter : public KernelWriter {
 
     std::set<SymbolId> summed_;
     SumMembers sums_;
-    std::string calls_, stored_, results_, stores_, sum_stores_;
+    std::string calls_, stores_, sum_stores_;
+    std::string values_, names_of_values_;
 };
 
 /// Of a kernel over problems of batches.
@@ -158,11 +162,61 @@ int columns_of_thread(const Kernel& kernel) {
     return walk_over(kernel.elements).count >= large ? 4 : 1;
 }
 
-/// Of a kernel that reads rows a second time: a block has a row on chip, each of at most 16 warps
+/// Of a kernel that reads rows a second time: a block has a row on chip, each of at most 32 warps
 /// some pieces of it.
-constexpr index_t most_warps_of_row = 16;
+constexpr index_t most_warps_of_row = 32;
 index_t pieces_of_warp(const Kernel& kernel) {
     return (walk_over(kernel.elements).pieces_of_row() + most_warps_of_row - 1) / most_warps_of_row;
+}
+
+index_t warps_of_row(const Kernel& kernel) {
+    return std::clamp<index_t>(walk_over(kernel.elements).pieces_of_row(), 1, most_warps_of_row);
+}
+
+std::ptrdiff_t sums_at(const Kernel& kernel, Level level) {
+    return std::count_if(kernel.calls.begin(), kernel.calls.end(),
+                         [&](const PlannedCall& planned) { return planned.match.level == level; });
+}
+
+/// Of the largest number that is a sum of a line.
+index_t bytes_of_sum(const Kernel& kernel) {
+    index_t bytes = 0;
+    for (const PlannedCall& planned : kernel.calls) {
+        if (!adds_lines(planned.match.level)) continue;
+        bytes = std::max<index_t>(bytes, bytes_of(planned.match.results[0].dtype));
+    }
+    return bytes;
+}
+
+/// Whether threads need not ask which columns there are.
+bool has_whole_pieces(const Kernel& kernel) {
+    const index_t columns = kernel.elements.extent[1];
+    const index_t of_block =
+        kernels::piece_length *
+        (is_in_parts(kernel) ? warps_of_row(kernel) * pieces_of_warp(kernel) : 1);
+    return columns > 0 && columns % of_block == 0;
+}
+
+/// Of such a kernel: shared memory for the sums of a row's pieces, by turns in two places.
+index_t bytes_of_pieces(const Kernel& kernel) {
+    return 2 * sums_at(kernel, Level::row) * warps_of_row(kernel) * pieces_of_warp(kernel) *
+           index_t{sizeof(kernels::SumNumber)};
+}
+/// And for the sums of a strip's columns, if a block takes two strips.
+index_t bytes_of_strip(const Kernel& kernel) {
+    return sums_at(kernel, Level::column) * bytes_of_sum(kernel) * warps_of_row(kernel) *
+           pieces_of_warp(kernel) * kernels::piece_length;
+}
+
+/// Strips of rows whose columns a block of a device adds up. Two save memory where blocks are
+/// enough for a device.
+index_t strips_of_block(const Kernel& kernel) {
+    constexpr index_t enough_warps = 4096;
+    if (!is_in_parts(kernel)) return kernels::strips_of_group;
+    if (sums_at(kernel, Level::column) == 0) return 1;
+    const index_t warps = walk_over(kernel.elements).row_parts(2) * warps_of_row(kernel);
+    const index_t bytes = bytes_of_pieces(kernel) + bytes_of_strip(kernel);
+    return warps >= enough_warps && bytes <= most_bytes_on_chip ? 2 : 1;
 }
 
 std::string functions(const Kernel& kernel, Target target) {
@@ -188,11 +242,13 @@ std::string functions(const Kernel& kernel, Target target) {
         const LaunchShape shape = launch_of(kernel);
         const std::string head = core::text("__global__ void __launch_bounds__(",
                                             shape.block_x * shape.block_y, ") elements");
-        return function(
-                   head.c_str(), "kernels::KernelArguments arguments",
-                   core::text("compute_rows<Kernel, ", pieces_of_warp(kernel), ">(arguments)")) +
-               function("__global__ void finish", "kernels::KernelArguments arguments",
-                        "finish_rows<Kernel>(arguments)");
+        return function(head.c_str(), "kernels::KernelArguments arguments",
+                        core::text("compute_rows<Kernel, ", pieces_of_warp(kernel), ", ",
+                                   strips_of_block(kernel), ", ",
+                                   has_whole_pieces(kernel) ? "true" : "false", ">(arguments)")) +
+               function(
+                   "__global__ void finish", "kernels::KernelArguments arguments",
+                   core::text("finish_rows<Kernel, ", strips_of_block(kernel), ">(arguments)"));
     }
     if (batches) {
         const ProblemGroups groups = problem_groups(kernel);
@@ -205,19 +261,13 @@ std::string functions(const Kernel& kernel, Target target) {
     const char* const head = columns > 1 && !has_sums(kernel)
                                  ? "__global__ void __launch_bounds__(256, 4) elements"
                                  : "__global__ void elements";
-    std::string all =
-        function(head, "kernels::KernelArguments arguments",
-                 core::text("compute_elements<Kernel, ", columns, ">(arguments)"));
+    std::string all = function(head, "kernels::KernelArguments arguments",
+                               core::text("compute_elements<Kernel, ", columns, ">(arguments)"));
     if (has_sums(kernel)) {
         all += function("__global__ void finish", "kernels::KernelArguments arguments",
                         "finish<Kernel>(arguments)");
     }
     return all;
-}
-
-std::ptrdiff_t sums_at(const Kernel& kernel, Level level) {
-    return std::count_if(kernel.calls.begin(), kernel.calls.end(),
-                         [&](const PlannedCall& planned) { return planned.match.level == level; });
 }
 
 }  // namespace
@@ -266,30 +316,7 @@ bool is_generated(const Kernel& kernel) {
 
 bool has_sums(const Kernel& kernel) { return sums_at(kernel, Level::sum) > 0; }
 
-bool is_of_rows(const Kernel& kernel) {
-    return sums_at(kernel, Level::row) + sums_at(kernel, Level::column) > 0;
-}
-
 bool has_finish(const Kernel& kernel) { return has_sums(kernel) || is_of_rows(kernel); }
-
-std::vector<bool> reads_totals(const Kernel& kernel) {
-    std::set<SymbolId> totals;
-    std::vector<bool> all;
-    for (const PlannedCall& planned : kernel.calls) {
-        const std::vector<SymbolId>& of = planned.call->operands;
-        all.push_back(
-            std::any_of(of.begin(), of.end(), [&](SymbolId id) { return totals.count(id) > 0; }));
-        if (all.back() || planned.match.level == Level::row) {
-            totals.insert(planned.call->results.begin(), planned.call->results.end());
-        }
-    }
-    return all;
-}
-
-bool is_in_parts(const Kernel& kernel) {
-    const std::vector<bool> all = reads_totals(kernel);
-    return std::count(all.begin(), all.end(), true) > 0;
-}
 
 kernels::Walk walk_over(const Type& elements) {
     if (elements.rank == 0) return {};
@@ -313,10 +340,12 @@ index_t sums_of(const Kernel& kernel, Target target) {
     const kernels::Walk walk = walk_over(kernel.elements);
     const bool device = target == Target::device;
     if (is_of_rows(kernel)) {
+        const index_t parts = walk.row_parts(device ? strips_of_block(kernel) : 1);
         return sums_at(kernel, Level::row) * (device ? walk.pieces() : 0) +
-               sums_at(kernel, Level::column) * walk.row_strips() * walk.columns;
+               sums_at(kernel, Level::column) * parts * walk.columns;
     }
-    return sums_at(kernel, Level::sum) * (walk.strips() + (device ? walk.pieces() : 0));
+    return sums_at(kernel, Level::sum) *
+           (walk.strips() + (device ? walk.pieces() + kernels::sums_apart : 0));
 }
 
 LaunchShape launch_of(const Kernel& kernel) {
@@ -335,21 +364,25 @@ LaunchShape launch_of(const Kernel& kernel) {
         return std::max<index_t>(1, (count + of_block - 1) / of_block);
     };
     if (is_of_rows(kernel)) {
-        // Rows alone need no strips; a warp takes 4 of them at most.
-        constexpr index_t rows_of_task = 4;
         const bool parts = is_in_parts(kernel);
-        const bool has_strips = parts || sums_at(kernel, Level::column) > 0;
-        const index_t strips =
-            has_strips ? std::max<index_t>(walk.row_strips(), 1) : blocks(walk.rows, rows_of_task);
+        const bool groups = sums_at(kernel, Level::column) > 0;
         const index_t pieces = walk.pieces_of_row();
+        index_t tasks = 0;
         if (parts) {
-            shape.block_y =
-                static_cast<unsigned>(std::min(std::max<index_t>(pieces, 1), most_warps_of_row));
-            shape.shared_bytes = 2 * sums_at(kernel, Level::row) * shape.block_y *
-                                 pieces_of_warp(kernel) * index_t{sizeof(kernels::SumNumber)};
+            shape.block_y = static_cast<unsigned>(warps_of_row(kernel));
+            const index_t strips = strips_of_block(kernel);
+            shape.shared_bytes =
+                bytes_of_pieces(kernel) + (strips > 1 ? bytes_of_strip(kernel) : 0);
+            tasks = walk.row_parts(strips);
+        } else if (groups) {
+            shape.block_y = static_cast<unsigned>(
+                std::clamp<index_t>(walk.row_strips(), 1, kernels::strips_of_group));
+            shape.shared_bytes = shape.block_y * kernels::piece_length * bytes_of_sum(kernel);
+            tasks = walk.row_parts(kernels::strips_of_group) * pieces;
+        } else {
+            tasks = blocks(blocks(walk.rows, kernels::rows_of_task) * pieces, shape.block_y);
         }
-        shape.grid_x = static_cast<unsigned>(
-            std::min(parts ? strips : blocks(strips * pieces, shape.block_y), most_blocks_of_rows));
+        shape.grid_x = static_cast<unsigned>(std::clamp<index_t>(tasks, 1, most_blocks_of_rows));
         return shape;
     }
     shape.grid_x = static_cast<unsigned>(
@@ -361,23 +394,39 @@ LaunchShape launch_of(const Kernel& kernel) {
 
 LaunchShape finish_of(const Kernel& kernel) {
     LaunchShape shape;
-    if (!is_of_rows(kernel)) return shape;
     constexpr index_t most_blocks = 1 << 16;
     const kernels::Walk walk = walk_over(kernel.elements);
-    const index_t of_rows = sums_at(kernel, Level::row) > 0 && !is_in_parts(kernel) ? walk.rows : 0;
-    const bool of_columns = sums_at(kernel, Level::column) > 0;
+    if (!is_of_rows(kernel)) {
+        const index_t blocks = (walk.strips() + shape.block_y - 1) / shape.block_y;
+        shape.grid_x = static_cast<unsigned>(std::clamp<index_t>(blocks, 1, most_blocks));
+        shape.shared_bytes = sizeof(unsigned);
+        return shape;
+    }
+    const auto blocks = [&](Level level, LinePart part, index_t lines) {
+        const std::vector<LinePart> parts = line_parts(kernel);
+        const bool any = sums_at(kernel, level) > 0 ||
+                         std::find(parts.begin(), parts.end(), part) != parts.end();
+        return any ? (lines + kernels::lanes - 1) / kernels::lanes : 0;
+    };
     const index_t tasks =
-        std::max((of_rows + shape.block_y - 1) / shape.block_y,
-                 of_columns ? (walk.columns + kernels::lanes - 1) / kernels::lanes : 0);
+        (is_in_parts(kernel) ? 0 : blocks(Level::row, LinePart::of_row, walk.rows)) +
+        blocks(Level::column, LinePart::of_column, walk.columns);
     shape.grid_x = static_cast<unsigned>(std::clamp<index_t>(tasks, 1, most_blocks));
-    if (of_columns)
-        shape.shared_bytes = kernels::lanes * kernels::lanes * index_t{sizeof(kernels::SumNumber)};
+    shape.shared_bytes = kernels::lanes * kernels::lanes * bytes_of_sum(kernel);
     return shape;
+}
+
+std::string struct_of(const Program& program, const Kernel& kernel, Target target,
+                      GeneratedKernel& generated) {
+    return writer_of(program, kernel, target, generated)->text();
 }
 
 GeneratedKernel generate(const Program& program, const Kernel& kernel, Target target) {
     GeneratedKernel all;
-    all.text = writer_of(program, kernel, target, all)->text() + functions(kernel, target);
+    all.text = struct_of(program, kernel, target, all) + functions(kernel, target);
+    const bool cpu = target == Target::cpu;
+    all.functions.push_back(cpu ? "strips" : "elements");
+    if (cpu || has_finish(kernel)) all.functions.push_back("finish");
     return all;
 }
 

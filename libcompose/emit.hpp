@@ -9,6 +9,7 @@
 
 #include "aperture/compose/plan.hpp"
 #include "libcompose/kernels/arguments.hpp"
+#include "libcompose/line_calls.hpp"
 
 namespace aperture::compose {
 
@@ -28,8 +29,12 @@ bool is_generated(const Kernel& kernel);
 struct GeneratedKernel {
     std::set<std::string> headers, definitions;  ///< that it needs
     std::string text;
+    std::vector<const char*> functions;  ///< that compilers make
 };
 GeneratedKernel generate(const Program& program, const Kernel& kernel, Target target);
+/// The struct alone; what it needs is added to `generated`.
+std::string struct_of(const Program& program, const Kernel& kernel, Target target,
+                      GeneratedKernel& generated);
 
 /// What compilers read: kernel i is in the namespace aperture::compose::generated::kernel_i.
 std::string text_of(std::span<const GeneratedKernel> kernels, Target target);
@@ -41,12 +46,6 @@ std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan);
 
 /// Whether a call of the kernel adds all entries up.
 bool has_sums(const Kernel& kernel);
-/// Whether one adds rows or columns up.
-bool is_of_rows(const Kernel& kernel);
-/// Of each call, whether it needs the total of its row, or what does.
-std::vector<bool> reads_totals(const Kernel& kernel);
-/// Whether one does: rows are read a second time.
-bool is_in_parts(const Kernel& kernel);
 bool has_finish(const Kernel& kernel);
 
 /// Whether the kernel computes problems of batches.

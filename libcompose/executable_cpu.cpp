@@ -30,11 +30,11 @@ using StripFunction = void(const kernels::KernelArguments&, long long, long long
 /// A kernel of machine code.
 class CompiledKernel {
   public:
-    CompiledKernel(std::shared_ptr<const HostLibrary> library, std::size_t number,
+    CompiledKernel(std::shared_ptr<const HostLibrary> library, const KernelPlace& place,
                    const Kernel& kernel)
         : library_(std::move(library)),
-          strips_(library_->function<StripFunction>(function_name("strips", number))),
-          finish_(library_->function<StripFunction>(function_name("finish", number))),
+          strips_(library_->function<StripFunction>(place.group->functions[place.first])),
+          finish_(library_->function<StripFunction>(place.group->functions[place.first + 1])),
           walk_(walk_over(kernel.elements)),
           of_rows_(is_of_rows(kernel)),
           work_(work_of(kernel)) {
@@ -42,7 +42,7 @@ class CompiledKernel {
     }
 
     void run(core::Cpu& cpu, void* const* symbols) {
-        const kernels::KernelArguments arguments{symbols, walk_, sums_.data()};
+        const kernels::KernelArguments arguments{symbols, walk_, sums_.data(), nullptr};
         const int threads = threads_for(work_, cpu);
         const auto run = [&](StripFunction* function, index_t count) {
             if (threads == 1 || count == 1) return function(arguments, 0, count);
@@ -96,7 +96,7 @@ RunnableKernel runnable(core::Cpu& cpu, const Program& program, const HostCode& 
     if (!is_generated(kernel)) return LibraryCall(cpu, program, kernel.calls.front());
     if (!code.reason.empty()) return InterpretedKernel(program, kernel);
     const KernelPlace& place = code.places.front()[static_cast<std::size_t>(kernel.number)];
-    return CompiledKernel(code.libraries.at(place.group.get()), place.number, kernel);
+    return CompiledKernel(code.libraries.at(place.group.get()), place, kernel);
 }
 
 }  // namespace

@@ -29,8 +29,11 @@ CallSet maker_of(const BlockValue& value) { return value.maker < 0 ? 0 : only(va
 }  // namespace
 
 FusionSpace::FusionSpace(std::vector<BlockCall> calls, std::vector<BlockValue> values,
-                         std::function<bool(CallSet)> fits)
-    : calls_(std::move(calls)), values_(std::move(values)), fits_(std::move(fits)) {
+                         std::function<bool(CallSet)> fits, std::function<bool(CallSet)> is_whole)
+    : calls_(std::move(calls)),
+      values_(std::move(values)),
+      fits_(std::move(fits)),
+      is_whole_(std::move(is_whole)) {
     core::expects(calls_.size() <= most_calls_of_space, "a space of ", calls_.size(),
                   " calls; expected at most ", most_calls_of_space);
     for (std::size_t i = 0; i < calls_.size(); ++i) {
@@ -263,20 +266,26 @@ FusionSpace space_of(const Program& program, std::span<const PlannedCall* const>
     }
     for (const auto& [id, value] : held) values[value].lives = live.count(id) > 0;
 
+    const bool has_lines = std::any_of(calls.begin(), calls.end(), [](const PlannedCall* one) {
+        return adds_lines(one->match.level);
+    });
     std::vector<BlockCall> all(calls.size());
     CallSet limited = 0;
     std::vector<Type> extents;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const Match& match = calls[i]->match;
-        if (match.level == Level::block || adds_lines(match.level)) limited |= only(int(i));
+        const bool beside_lines = has_lines && is_of_vectors(*calls[i]);
+        if (match.level == Level::block || adds_lines(match.level) || beside_lines) {
+            limited |= only(int(i));
+        }
         if (match.workspace.kind == Kind::batch) {
             all[i].workspace = double(bytes_of_problem({{-1, match.workspace}}));
         }
         all[i].is_free = calls[i]->call->operation == "copy";
-        KernelBuilder pair(program, Fusion::planned);
+        KernelBuilder pair(program, Fusion::planned, has_lines);
         pair.add(*calls[i]);
         const Type elements = KernelBuilder(pair).finish({}).elements;
-        if (elements.rank > 0) {
+        if (elements.rank > 0 && !beside_lines) {
             const auto same = std::find(extents.begin(), extents.end(), elements);
             all[i].extents = int(same - extents.begin());
             if (same == extents.end()) extents.push_back(elements);
@@ -288,17 +297,24 @@ FusionSpace space_of(const Program& program, std::span<const PlannedCall* const>
         }
     }
     // What KernelBuilder refuses is a matter of pairs, but for bytes on chip and sums of rows.
-    return {std::move(all), std::move(values), [&program, calls, limited](CallSet set) {
-                if ((set & limited) == 0) return true;
-                KernelBuilder kernel(program, Fusion::planned);
-                bool fits = true;
-                for_each_call(set, [&](int call) {
-                    const PlannedCall& planned = *calls[index(call)];
-                    fits = fits && kernel.accepts(planned);
-                    if (fits) kernel.add(planned);
-                });
-                return fits;
-            }};
+    const auto fits = [&program, calls, limited, has_lines](CallSet set) {
+        if ((set & limited) == 0) return true;
+        KernelBuilder kernel(program, Fusion::planned, has_lines);
+        bool all_fit = true;
+        for_each_call(set, [&](int call) {
+            const PlannedCall& planned = *calls[index(call)];
+            all_fit = all_fit && kernel.accepts(planned);
+            if (all_fit) kernel.add(planned);
+        });
+        return all_fit;
+    };
+    const auto is_whole = [&program, calls, limited](CallSet set) {
+        if ((set & limited) == 0) return true;
+        KernelBuilder kernel(program, Fusion::planned);
+        for_each_call(set, [&](int call) { kernel.add(*calls[index(call)]); });
+        return kernel.is_whole();
+    };
+    return {std::move(all), std::move(values), fits, is_whole};
 }
 
 namespace {
@@ -343,7 +359,7 @@ class CoverSearch {
                 const FusionSpace::Choice with = space_.with(choice, call);
                 if (space_.is_legal(with.in)) push(open.node, with);
                 push(open.node, space_.without(choice, call));
-            } else if (choice.in != 0 && (!connected_ || space_.is_connected(choice.in))) {
+            } else if (choice.in != 0 && is_kernel(choice.in)) {
                 add_kernel(open.node, choice.in);
             }
         }
@@ -351,6 +367,10 @@ class CoverSearch {
     }
 
   private:
+    bool is_kernel(CallSet set) const {
+        return space_.is_whole(set) && (!connected_ || space_.is_connected(set));
+    }
+
     struct Node {
         double cost;
         CallSet done;
@@ -406,7 +426,7 @@ class CoverSearch {
         CallSet kernel = 0;
         for_each_call(space_.all(), [&](int call) {
             const CallSet longer = kernel | only(call);
-            if (space_.is_legal(longer) && (!connected_ || space_.is_connected(longer))) {
+            if (space_.is_legal(longer) && is_kernel(longer)) {
                 kernel = longer;
                 return;
             }

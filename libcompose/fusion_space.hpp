@@ -46,9 +46,11 @@ class FusionSpace {
     /// Values of one symbol are in the order in which it holds them: each is made after the one
     /// before has been read. `fits`: what a set must fulfil that nothing keeps apart; parts of a
     /// set that fits do so, too.
+    /// `is_whole`: whether a set can run without other calls.
     FusionSpace(
         std::vector<BlockCall> calls, std::vector<BlockValue> values,
-        std::function<bool(CallSet)> fits = [](CallSet) { return true; });
+        std::function<bool(CallSet)> fits = [](CallSet) { return true; },
+        std::function<bool(CallSet)> is_whole = [](CallSet) { return true; });
 
     CallSet all() const { return all_; }
     const std::vector<BlockValue>& values() const { return values_; }
@@ -58,8 +60,10 @@ class FusionSpace {
     /// Whether calls hang together by values: one makes what another one reads, or both read what
     /// is no scalar. Others save no transfers.
     bool is_connected(CallSet set) const;
-    /// Whether calls can run in one kernel.
+    /// Whether calls can run in one kernel, perhaps with others.
     bool is_legal(CallSet set) const;
+    /// Whether a legal set needs no others.
+    bool is_whole(CallSet set) const { return is_whole_(set); }
 
     /// The symbols whose values are read when `done` has run: of those that the block has.
     SymbolSet live(CallSet done) const;
@@ -99,7 +103,7 @@ class FusionSpace {
 
     std::vector<BlockCall> calls_;
     std::vector<BlockValue> values_;
-    std::function<bool(CallSet)> fits_;
+    std::function<bool(CallSet)> fits_, is_whole_;
     CallSet all_ = 0, free_ = 0;
     std::map<int, CallSet> of_extents_;
     std::vector<CallSet> overwriter_;  // of a value: the call that makes its symbol's next one

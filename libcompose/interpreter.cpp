@@ -66,6 +66,17 @@ struct SumsOf {
         std::memcpy(sums.values, piece.data(), sizeof(sums.values));
         strip.set(Combine::of(strip.as<T>(), sums.total()));
     }
+    /// Adds neighbours among the strips of a group; the sum of group i is then at i.
+    static void add_groups(std::vector<SumNumber>& strips) {
+        constexpr auto of_group = std::size_t(kernels::strips_of_group);
+        for (std::size_t apart = 1; apart < of_group; apart *= 2) {
+            for (std::size_t i = 0; i + apart < strips.size(); i += 2 * apart) {
+                strips[i].set(Combine::of(strips[i].as<T>(), strips[i + apart].as<T>()));
+            }
+        }
+        for (std::size_t i = 0; i < strips.size(); i += of_group) strips[i / of_group] = strips[i];
+        strips.resize((strips.size() + of_group - 1) / of_group);
+    }
     static void add_strips(const std::vector<SumNumber>& strips, void* result) {
         Lanes sums;
         for (std::size_t i = 0; i < strips.size(); ++i) {
@@ -105,13 +116,14 @@ struct SumFunctions {
     void (*clear)(LaneNumbers& numbers);
     void (*clear_strip)(SumNumber& strip);
     void (*add_piece)(const LaneNumbers& piece, SumNumber& strip);
+    void (*add_groups)(std::vector<SumNumber>& strips);
     void (*add_strips)(const std::vector<SumNumber>& strips, void* result);
 };
 
 template <class T, class Combine>
 constexpr SumFunctions sum_functions() {
     using Sums = SumsOf<T, Combine>;
-    return {Sums::clear, Sums::clear_strip, Sums::add_piece, Sums::add_strips};
+    return {Sums::clear, Sums::clear_strip, Sums::add_piece, Sums::add_groups, Sums::add_strips};
 }
 template <class Combine>
 SumFunctions ordered_functions(Dtype dtype) {
@@ -167,24 +179,26 @@ struct InterpretedKernel::State {
 
     void* memory(SymbolId id) const {
         void* const found = symbols[std::size_t(id)];
-        return found != nullptr || totals.empty() ? found : totals_of(id);
+        return found != nullptr || vectors.empty() ? found : vector_of(id);
     }
-    void* totals_of(SymbolId id) const {
-        const auto& of = totals[std::size_t(id)];
+    void* vector_of(SymbolId id) const {
+        const auto& of = vectors[std::size_t(id)];
         return of.empty() ? nullptr : const_cast<SumNumber*>(of.data());
     }
 
     void prepare_rows() {
-        after_totals = reads_totals(kernel);
-        totals.resize(program.symbols.size());
+        parts = line_parts(kernel);
+        vectors.resize(program.symbols.size());
         columns.resize(calls.size());
         for (std::size_t i = 0; i < calls.size(); ++i) {
-            const SymbolId id = calls[i].site.call.results[0];
-            // Those that nobody reads later have no memory of the program's.
-            if (calls[i].level == Level::row)
-                totals[std::size_t(id)].resize(std::size_t(walk.rows));
             if (calls[i].level == Level::column)
                 columns[i].resize(std::size_t(walk.row_strips() * walk.columns));
+        }
+        for (const SymbolId id : kernel.registers) {
+            const Type& type = program[id].type;
+            if (type.is_scalar() || type.rank != 1) continue;
+            vectors[std::size_t(id)].resize(std::size_t(type.size()));
+            in_register[std::size_t(id)] = false;
         }
     }
 
@@ -248,9 +262,9 @@ struct InterpretedKernel::State {
                 }
             }
             for (std::size_t i = 0; i < calls.size(); ++i) {
+                if (parts[i] == LinePart::of_row) compute_entry(i, row);
                 if (calls[i].level != Level::row) continue;
-                const SymbolId id = calls[i].site.call.results[0];
-                calls[i].sum.add_strips(pieces[i], entry(id, row));
+                calls[i].sum.add_strips(pieces[i], entry(calls[i].site.call.results[0], row));
             }
             for (index_t piece = 0; in_parts && piece < walk.pieces_of_row(); ++piece) {
                 compute_piece(row, piece * piece_length, scratch, sums, Part::second);
@@ -262,19 +276,38 @@ struct InterpretedKernel::State {
                std::size_t(i) * std::size_t(bytes_of(program[id].type.dtype));
     }
     void store_columns() const {
-        std::vector<SumNumber> strips(std::size_t(walk.row_strips()));
+        std::vector<SumNumber> strips;
         for (std::size_t i = 0; i < calls.size(); ++i) {
+            const bool of_column = !parts.empty() && parts[i] == LinePart::of_column;
+            for (index_t column = 0; of_column && column < walk.columns; ++column) {
+                compute_entry(i, column);
+            }
             if (calls[i].level != Level::column) continue;
             const SymbolId id = calls[i].site.call.results[0];
-            if (memory(id) == nullptr) continue;
             const auto bytes = std::size_t(bytes_of(program[id].type.dtype));
             for (index_t column = 0; column < walk.columns; ++column) {
+                strips.resize(std::size_t(walk.row_strips()));
                 for (std::size_t strip = 0; strip < strips.size(); ++strip) {
                     std::memcpy(&strips[strip], column_sums(i, index_t(strip), column), bytes);
                 }
+                calls[i].sum.add_groups(strips);
                 calls[i].sum.add_strips(strips, entry(id, column));
             }
         }
+    }
+    /// A call's entry of vectors.
+    void compute_entry(std::size_t call, index_t i) const {
+        const Call& of = calls[call].site.call;
+        std::array<RowOperand, most_operands> operands;
+        std::array<void*, most_operands> results{};
+        for (std::size_t k = 0; k < of.operands.size(); ++k) {
+            const SymbolId id = of.operands[k];
+            const Type& type = program[id].type;
+            operands[k] = {type.is_scalar() ? memory(id) : entry(id, i), memory(id), type};
+        }
+        for (std::size_t k = 0; k < of.results.size(); ++k) results[k] = entry(of.results[k], i);
+        calls[call].compute({0, 0, i, 1}, std::span(operands).first(of.operands.size()),
+                            std::span(results).first(of.results.size()));
     }
     unsigned char* column_sums(std::size_t call, index_t strip, index_t column) const {
         const Type& type = program[calls[call].site.call.results[0]].type;
@@ -282,6 +315,10 @@ struct InterpretedKernel::State {
                std::size_t((strip * walk.columns + column) * bytes_of(type.dtype));
     }
 
+    bool is_of_line(std::size_t call) const {
+        return !parts.empty() &&
+               (parts[call] == LinePart::of_row || parts[call] == LinePart::of_column);
+    }
     void compute_piece(index_t row, index_t column, Scratch& scratch,
                        std::vector<LaneNumbers>& sums, Part part = Part::all) const {
         const RowPiece piece = piece_at(walk, row, column);
@@ -299,8 +336,8 @@ struct InterpretedKernel::State {
         std::array<void*, most_operands> results{};
         for (std::size_t i = 0; i < calls.size(); ++i) {
             const PreparedCall& call = calls[i];
-            if (call.of_scalars) continue;
-            if (part == Part::first && (call.level == Level::column || after_totals[i])) continue;
+            if (call.of_scalars || is_of_line(i)) continue;
+            if (part == Part::first && parts[i] == LinePart::second) continue;
             if (part == Part::second && call.level == Level::row) continue;
             const Call& of = call.site.call;
             for (std::size_t k = 0; k < of.operands.size(); ++k) {
@@ -362,8 +399,8 @@ struct InterpretedKernel::State {
     std::vector<bool> in_register;
     std::vector<std::vector<SumNumber>> strip_sums;
     // Of kernels that add up rows or columns.
-    std::vector<bool> after_totals;
-    std::vector<std::vector<SumNumber>> totals;   // by symbols
+    std::vector<LinePart> parts;
+    std::vector<std::vector<SumNumber>> vectors;  // by symbols: those live in the kernel alone
     std::vector<std::vector<SumNumber>> columns;  // by calls: [strip][column]
     void* const* symbols = nullptr;
 };

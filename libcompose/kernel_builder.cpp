@@ -31,15 +31,13 @@ bool KernelBuilder::accepts(const PlannedCall& planned) const {
     if (fusion_ == Fusion::none || !fuses(match) || !fuses(kernel_.calls.back().match)) {
         return false;
     }
-    const Type elements = elements_of(call, match);
-    if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
-        return false;
-    }
+    if (!accepts_extents(planned)) return false;
     if (bytes_of_problem(on_chip_with(planned)) > most_bytes_on_chip) return false;
     if (!accepts_lines(planned)) return false;
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
         const SymbolId id = call.operands[i];
         if (match.accesses[i].kind == Access::Kind::row && of_rows_.count(id) > 0) continue;
+        if (lines_may_follow_ && lacks_total(id, match.accesses[i])) continue;
         const bool of_others = reads_others(match.accesses[i]);
         if (summed_.count(id) > 0 || (of_others && written_.count(id) > 0)) return false;
     }
@@ -54,20 +52,28 @@ void KernelBuilder::add(const PlannedCall& planned) {
     const Call& call = *planned.call;
     const Match& match = planned.match;
     const Type elements = elements_of(call, match);
-    if (elements.rank > 0 || kernel_.calls.empty()) kernel_.elements = elements;
+    if (elements.rank > 0 && kernel_.elements.rank > 0 && elements != kernel_.elements) {
+        has_several_extents_ = true;
+    }
+    if (elements.rank > kernel_.elements.rank || kernel_.calls.empty()) kernel_.elements = elements;
     kernel_.on_chip = on_chip_with(planned);
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
         const SymbolId id = call.operands[i];
         if ((*program_)[id].source == Source::known) continue;
         if (written_.count(id) == 0) loaded_.insert(id);
         if (reads_others(match.accesses[i])) read_by_others_.insert(id);
+        lacks_totals_ = lacks_totals_ || lacks_total(id, match.accesses[i]);
     }
-    const bool after_rows = comes_after_rows(call);
+    const bool after_rows = comes_after_rows(planned);
     for (const SymbolId id : call.results) {
         written_.insert(id);
-        if (match.level == Level::sum || adds_lines(match.level)) summed_.insert(id);
-        if (match.level == Level::row) of_rows_.insert(id);
-        if (after_rows) after_rows_.insert(id);
+        of_rows_.erase(id);
+        if (match.level == Level::sum) summed_.insert(id);
+        if (match.level == Level::row || (after_rows && is_of_vectors(planned))) {
+            of_rows_.insert(id);
+        } else if (after_rows) {
+            after_rows_.insert(id);
+        }
     }
     kernel_.calls.push_back(planned);
 }
@@ -89,7 +95,7 @@ Kernel KernelBuilder::finish(const SymbolSet& live) {
     }
     kernel_.exchanges = fusion_ != Fusion::none && exchanges(live);
     Kernel done = std::move(kernel_);
-    *this = KernelBuilder(*program_, fusion_);
+    *this = KernelBuilder(*program_, fusion_, lines_may_follow_);
     return done;
 }
 
@@ -108,11 +114,39 @@ bool KernelBuilder::exchanges(const SymbolSet& live) const {
     });
 }
 
+/// Whether a row reads an entry of a vector that the kernel makes, but not of sums of rows.
+bool KernelBuilder::lacks_total(SymbolId id, const Access& access) const {
+    return access.kind == Access::Kind::row && written_.count(id) > 0 && of_rows_.count(id) == 0;
+}
+
 /// Whether a call reads the sum of its row, or what does.
-bool KernelBuilder::comes_after_rows(const Call& call) const {
-    return std::any_of(call.operands.begin(), call.operands.end(), [&](SymbolId id) {
+bool KernelBuilder::comes_after_rows(const PlannedCall& planned) const {
+    const std::vector<SymbolId>& operands = planned.call->operands;
+    return std::any_of(operands.begin(), operands.end(), [&](SymbolId id) {
         return of_rows_.count(id) > 0 || after_rows_.count(id) > 0;
     });
+}
+
+/// Calls run over the same extents; those on vectors beside others only if these add up rows or
+/// columns of an image, along whose sides the vectors lie.
+bool KernelBuilder::accepts_extents(const PlannedCall& planned) const {
+    const Type elements = elements_of(*planned.call, planned.match);
+    if (elements.rank == 0 || kernel_.elements.rank == 0) return true;
+    if (elements == kernel_.elements && !has_several_extents_) return true;
+    std::vector<const PlannedCall*> calls;
+    for (const PlannedCall& one : kernel_.calls) calls.push_back(&one);
+    calls.push_back(&planned);
+    const Type& image = elements.rank > kernel_.elements.rank ? elements : kernel_.elements;
+    bool has_lines = lines_may_follow_;
+    for (const PlannedCall* one : calls) {
+        const Type own = elements_of(*one->call, one->match);
+        if (own.rank == 1 ? !is_of_vectors(*one) : own.rank > 1 && own != image) return false;
+        has_lines = has_lines || adds_lines(one->match.level);
+    }
+    if (!has_lines || image.rank > 2) return false;
+    if (image.rank == 1) return true;
+    const std::vector<unsigned> sides = sides_of(calls, image);
+    return std::find(sides.begin(), sides.end(), 0U) == sides.end();
 }
 
 /// What adds rows or columns up has another walk than other sums. Calls after sums of rows read the
@@ -125,7 +159,7 @@ bool KernelBuilder::accepts_lines(const PlannedCall& planned) const {
     };
     if (!has(adds_lines)) return true;
     if (has([](Level level) { return level == Level::sum; })) return false;
-    const bool after_rows = comes_after_rows(*planned.call);
+    const bool after_rows = comes_after_rows(planned) && !is_of_vectors(planned);
     if (after_rows && planned.match.level == Level::row) return false;
     if (!after_rows && after_rows_.empty()) return true;
     SymbolSet row;
@@ -134,7 +168,7 @@ bool KernelBuilder::accepts_lines(const PlannedCall& planned) const {
             const SymbolId id = one.call->operands[i];
             const bool point = one.match.accesses[i].kind == Access::Kind::point;
             const bool loaded = loaded_.count(id) > 0 || written_.count(id) == 0;
-            if (point && loaded && !(*program_)[id].type.is_scalar()) row.insert(id);
+            if (point && loaded && (*program_)[id].type.rank == 2) row.insert(id);
         }
     };
     for (const PlannedCall& one : kernel_.calls) add(one);

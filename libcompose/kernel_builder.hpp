@@ -6,6 +6,7 @@
 
 #include "aperture/compose/plan.hpp"
 #include "libcompose/data_flow.hpp"
+#include "libcompose/line_calls.hpp"
 
 namespace aperture::compose {
 
@@ -16,18 +17,27 @@ index_t bytes_of_problem(const std::vector<OnChip>& numbers);
 /// run together. Refers to the program.
 class KernelBuilder {
   public:
-    KernelBuilder(const Program& program, Fusion fusion) : program_(&program), fusion_(fusion) {}
+    /// `lines_may_follow`: whether calls are accepted that can run in one kernel only with sums of
+    /// rows or columns that are not there yet.
+    KernelBuilder(const Program& program, Fusion fusion, bool lines_may_follow = false)
+        : program_(&program), fusion_(fusion), lines_may_follow_(lines_may_follow) {}
 
     /// Whether a call may join. Threads of a kernel see what others wrote only after it.
     bool accepts(const PlannedCall& planned) const;
     void add(const PlannedCall& planned);
     bool empty() const { return kernel_.calls.empty(); }
+    /// Whether none of these are missing.
+    bool is_whole() const {
+        return !lacks_totals_ && (!has_several_extents_ || is_of_rows(kernel_));
+    }
 
     /// The kernel after which `live` is read; the builder is empty then.
     Kernel finish(const SymbolSet& live);
 
   private:
-    bool comes_after_rows(const Call& call) const;
+    bool lacks_total(SymbolId id, const Access& access) const;
+    bool comes_after_rows(const PlannedCall& planned) const;
+    bool accepts_extents(const PlannedCall& planned) const;
     bool accepts_lines(const PlannedCall& planned) const;
     bool exchanges(const SymbolSet& live) const;
     Type elements_of(const Call& call, const Match& match) const;
@@ -35,9 +45,13 @@ class KernelBuilder {
 
     const Program* program_;
     Fusion fusion_;
+    bool lines_may_follow_;
     Kernel kernel_;
+    bool has_several_extents_ = false;
+    bool lacks_totals_ = false;  // An image's row reads a vector that no sums of rows determine.
     SymbolSet loaded_, written_, summed_, read_by_others_;
-    SymbolSet of_rows_, after_rows_;  // sums of rows, and what depends on them
+    // Sums of rows and vectors that are computed of them, and the images that depend on these.
+    SymbolSet of_rows_, after_rows_;
 };
 
 }  // namespace aperture::compose

@@ -15,15 +15,17 @@
 #include <utility>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/loops.hpp"
 #include "libcore/cache_folder.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::compose {
 namespace {
 
-/// All that a kernel's machine code depends on, but for the compiler.
+/// All that a kernel's machine code depends on, but for the compiler, and how KnownPlaces writes.
 std::string identity(const GeneratedKernel& kernel, Target target, std::uint64_t files) {
-    std::string all = core::text(target == Target::cpu ? "cpu " : "device ", files);
+    constexpr int format = 1;
+    std::string all = core::text(format, target == Target::cpu ? " cpu " : " device ", files);
     const auto add = [&all](const std::string& part) {
         all += core::text('\n', part.size(), '\n', part);
     };
@@ -34,7 +36,7 @@ std::string identity(const GeneratedKernel& kernel, Target target, std::uint64_t
 }
 
 /// Where this process and others have compiled kernels, by the kernels' identities. On disk a place
-/// is its number, the functions of its group, an empty line, and the text.
+/// is its first function's number, the functions of its group, an empty line, and the text.
 class KnownPlaces {
   public:
     std::optional<KernelPlace> find(const std::string& identity) {
@@ -47,7 +49,7 @@ class KnownPlaces {
         KernelPlace place;
         KernelGroup group;
         std::istringstream lines(*contents);
-        lines >> place.number >> std::ws;
+        lines >> place.first >> std::ws;
         for (std::string line; std::getline(lines, line) && !line.empty();) {
             group.functions.push_back(line);
         }
@@ -60,7 +62,7 @@ class KnownPlaces {
         keep(identity, place);
         const auto cache = core::CacheFolder::open();
         if (!cache) return;
-        std::string contents = core::text(place.number, '\n');
+        std::string contents = core::text(place.first, '\n');
         for (const std::string& function : place.group->functions) contents += function + '\n';
         cache->write(extension, identity, contents + '\n' + place.group->text);
     }
@@ -106,29 +108,26 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& acti
 struct NewKernel {
     std::string identity;
     GeneratedKernel generated;
-    bool has_finish;
 };
 
 /// A group to compile, or to take from a cache: that has no new kernels.
 struct Job {
     std::shared_ptr<const KernelGroup> group;
-    std::vector<std::string> new_kernels{};
+    std::vector<std::pair<std::string, std::size_t>> new_kernels{};  ///< and their first functions
 };
 
 /// Of every `step`th kernel from `first` on.
 Job job_of(std::span<const NewKernel> kernels, std::size_t first, std::size_t step, Target target) {
-    const bool device = target == Target::device;
     Job job;
     KernelGroup group;
     std::vector<GeneratedKernel> texts;
     for (std::size_t i = first; i < kernels.size(); i += step) {
         const NewKernel& kernel = kernels[i];
-        group.functions.push_back(function_name(device ? "elements" : "strips", texts.size()));
-        if (!device || kernel.has_finish) {
-            group.functions.push_back(function_name("finish", texts.size()));
+        job.new_kernels.emplace_back(kernel.identity, group.functions.size());
+        for (const char* const function : kernel.generated.functions) {
+            group.functions.push_back(function_name(function, texts.size()));
         }
         texts.push_back(kernel.generated);
-        job.new_kernels.push_back(kernel.identity);
     }
     group.text = text_of(texts, target);
     job.group = std::make_shared<KernelGroup>(std::move(group));
@@ -146,6 +145,20 @@ std::vector<Job> jobs_of(std::vector<NewKernel> kernels, Target target) {
     return jobs;
 }
 
+/// Those of the kernels by their numbers, without a text where there is none, and of loops in one.
+std::vector<GeneratedKernel> generated_of(const Plan& plan, Target target) {
+    std::vector<GeneratedKernel> all;
+    for (const Kernel* kernel : plan.kernels()) {
+        all.push_back(is_generated(*kernel) ? generate(*plan.program, *kernel, target)
+                                            : GeneratedKernel());
+    }
+    if (target == Target::cpu) return all;
+    for (const Step* loop : loops_in_one_kernel(plan)) {
+        all.push_back(generate(*plan.program, *loop));
+    }
+    return all;
+}
+
 }  // namespace
 
 std::size_t processors() { return static_cast<std::size_t>(std::max(omp_get_num_procs(), 1)); }
@@ -161,18 +174,17 @@ std::vector<std::vector<KernelPlace>> compile_groups(
     std::vector<NewKernel> unknown;
     for (const Plan& plan : plans) {
         identities.emplace_back();
-        for (const Kernel* kernel : plan.kernels()) {
+        for (GeneratedKernel& generated : generated_of(plan, target)) {
             std::string& its = identities.back().emplace_back();
-            if (!is_generated(*kernel)) continue;
-            GeneratedKernel generated = generate(*plan.program, *kernel, target);
+            if (generated.text.empty()) continue;
             its = identity(generated, target, files);
             const auto [entry, is_new] = places.try_emplace(its);
             if (!is_new) continue;
             if (const auto place = known_places.find(its)) {
                 const auto [same, is_first] = known.try_emplace(place->group->text, place->group);
-                entry->second = {same->second, place->number};
+                entry->second = {same->second, place->first};
             } else {
-                unknown.push_back({its, std::move(generated), has_finish(*kernel)});
+                unknown.push_back({its, std::move(generated)});
             }
         }
     }
@@ -181,11 +193,10 @@ std::vector<std::vector<KernelPlace>> compile_groups(
     in_parallel(jobs.size(), [&](std::size_t i) {
         const Job& job = jobs[i];
         const bool has_code = compile(*job.group);
-        for (std::size_t number = 0; number < job.new_kernels.size(); ++number) {
-            const KernelPlace place{job.group, number};
-            // Each thread has kernels of its own.
-            places.at(job.new_kernels[number]) = place;
-            if (has_code) known_places.add(job.new_kernels[number], place);
+        for (const auto& [its, first] : job.new_kernels) {
+            const KernelPlace place{job.group, first};
+            places.at(its) = place;  // Each thread has kernels of its own.
+            if (has_code) known_places.add(its, place);
         }
     });
     std::vector<std::vector<KernelPlace>> all;

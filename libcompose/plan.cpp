@@ -14,6 +14,7 @@
 #include "libcompose/data_flow.hpp"
 #include "libcompose/fusion_space.hpp"
 #include "libcompose/kernel_builder.hpp"
+#include "libcompose/loops.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -112,12 +113,17 @@ class Planner {
         std::vector<Step> backwards;
         std::reverse(kernels.begin(), kernels.end());
         for (Calls& kernel : kernels) {
-            KernelBuilder builder(program_, fusion_);
+            constexpr bool lines_may_follow = true;
+            KernelBuilder builder(program_, fusion_, lines_may_follow);
             for (const PlannedCall* planned : kernel) {
                 core::expects(builder.accepts(*planned), planned->call->operation,
                               " cannot run in one kernel with the calls before it");
                 builder.add(*planned);
             }
+            core::expects(
+                builder.is_whole(),
+                "calls on vectors and on images run in one kernel only if it adds up rows "
+                "or columns");
             backwards.push_back({builder.finish(live)});
             std::reverse(kernel.begin(), kernel.end());
             for (const PlannedCall* planned : kernel) {
@@ -206,9 +212,9 @@ class Planner {
 
     void add(const Statement& statement, std::vector<Step>& all) {
         if (const auto* loop = std::get_if<Loop>(&statement.what)) {
-            all.push_back({Repeat{loop, steps(loop->body)}});
+            all.push_back({Repeat{{steps(loop->body)}, loop}});
         } else if (const auto* repeated = std::get_if<While>(&statement.what)) {
-            all.push_back({RepeatWhile{repeated, steps(repeated->body)}});
+            all.push_back({RepeatWhile{{steps(repeated->body)}, repeated}});
         } else if (const auto* branch = std::get_if<If>(&statement.what)) {
             all.push_back({Branch{branch, steps(branch->body), steps(branch->otherwise)}});
         } else if (std::holds_alternative<Break>(statement.what)) {
@@ -295,13 +301,17 @@ class Explanation {
         }
         return all;
     }
+    static const char* way(const LoopStep& loop) {
+        return loop.in_one_kernel ? ", cooperative on a GPU" : "";
+    }
     void add(const Repeat& repeat) {
         inner(core::text("for ", program_[repeat.loop->variable].name, " in ",
-                         program_[repeat.loop->count].value),
+                         program_[repeat.loop->count].value, way(repeat)),
               repeat.body);
     }
     void add(const RepeatWhile& repeat) {
-        inner("while " + program_[repeat.loop->condition].name, repeat.body);
+        inner(core::text("while ", program_[repeat.loop->condition].name, way(repeat)),
+              repeat.body);
     }
     void add(const Branch& branch) {
         inner("if " + program_[branch.branch->condition].name, branch.body);
@@ -319,21 +329,6 @@ class Explanation {
 }  // namespace
 
 namespace {
-
-template <class Steps, class Action>
-void for_each_kernel(Steps& steps, const Action& action) {
-    for (auto& step : steps) {
-        if (auto* kernel = std::get_if<Kernel>(&step.what)) action(*kernel);
-        if (auto* repeat = std::get_if<Repeat>(&step.what)) for_each_kernel(repeat->body, action);
-        if (auto* repeat = std::get_if<RepeatWhile>(&step.what)) {
-            for_each_kernel(repeat->body, action);
-        }
-        if (auto* branch = std::get_if<Branch>(&step.what)) {
-            for_each_kernel(branch->body, action);
-            for_each_kernel(branch->otherwise, action);
-        }
-    }
-}
 
 /// Lets kernels exchange memory only if no more than one symbol of the caller can get the memory of
 /// a symbol: at the end, values return to the caller's memory by one copy each.
@@ -368,6 +363,11 @@ Plan finished(const std::shared_ptr<const Program>& program, std::vector<Step> s
         kernel.number = kernels++;
         exchanges.decide(kernel);
     });
+    int loops = 0;
+    for_each_loop(made.steps, [&](const Step&, LoopStep& loop) {
+        loop.number = loops++;
+        return true;
+    });
     return made;
 }
 
@@ -377,7 +377,12 @@ std::vector<Plan> plans(Program program, const Registry& registry, Fusion fusion
     Planner planner(*shared, registry, fusion, machine, count);
     std::vector<Plan> all;
     for (std::size_t rank = 0; rank < count; ++rank) {
-        all.push_back(finished(shared, planner.steps_of_rank(rank)));
+        Plan made = finished(shared, planner.steps_of_rank(rank));
+        if (fusion == Fusion::planned) {
+            const std::vector<int> loops = best_loop_kernels(made, machine);
+            made = with_loop_kernels(std::move(made), loops);
+        }
+        all.push_back(std::move(made));
     }
     return all;
 }
@@ -424,6 +429,26 @@ CallsOfKernels calls_of_kernels(const Plan& plan) {
         for (const PlannedCall& planned : kernel->calls) calls.push_back(numbers.at(planned.call));
     }
     return all;
+}
+
+std::vector<int> loop_kernels(const Plan& plan) {
+    return outermost_loops(plan, [](const LoopStep& loop) { return loop.in_one_kernel; });
+}
+
+std::vector<int> possible_loop_kernels(const Plan& plan) {
+    return outermost_loops(plan, may_be_one_kernel);
+}
+
+Plan with_loop_kernels(Plan plan, std::span<const int> loops) {
+    for_each_loop(plan.steps, [&](const Step&, LoopStep& loop) {
+        loop.in_one_kernel = std::count(loops.begin(), loops.end(), loop.number) > 0;
+        core::expects(!loop.in_one_kernel || may_be_one_kernel(loop), "loop ", loop.number,
+                      " cannot be one kernel");
+        return true;
+    });
+    core::expects(loop_kernels(plan).size() == loops.size(),
+                  "a loop is not in the program, or in another one");
+    return plan;
 }
 
 std::vector<const Kernel*> Plan::kernels() const {

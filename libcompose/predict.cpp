@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long kernels take (Fousek, Filipovic & Madzin 2011, section 4.4).
 #include <algorithm>
+#include <set>
 
 #include "aperture/compose/plan.hpp"
 #include "aperture/core/error.hpp"
 #include "libcompose/emit.hpp"
 #include "libcompose/kernel_builder.hpp"
+#include "libcompose/loops.hpp"
 #include "libcompose/problem_groups.hpp"
 #include "libcore/gpu/occupancy.hpp"
 #include "libcore/rounding.hpp"
@@ -58,6 +60,13 @@ double idle_factor(const Kernel& kernel, const PlannedCall& planned) {
     return double(core::round_up(numbers, threads)) / double(numbers);
 }
 
+/// Entries, problems or terms of a call.
+index_t size_of(const Kernel& kernel, const PlannedCall& planned) {
+    const Type& result = planned.match.results.front();
+    const bool of_all = planned.match.level == Level::sum || adds_lines(planned.match.level);
+    return of_all || result.kind == Kind::batch ? kernel.elements.size() : result.size();
+}
+
 /// How much of its speed a GPU reaches with what is under way at a time.
 struct Shares {
     double of_transfers = 1, of_operations = 1;
@@ -84,6 +93,9 @@ Shares shares_of(const Kernel& kernel, const Machine& machine, double bytes) {
             std::min(1.0, warps / (enough_warps * machine.multiprocessors))};
 }
 
+/// Of a GPU: another part finishes sums.
+int parts_of(const Kernel& kernel) { return has_finish(kernel) ? 2 : 1; }
+
 }  // namespace
 
 double predicted_seconds(const Program& program, const Kernel& kernel, const Machine& machine) {
@@ -104,10 +116,9 @@ double predicted_seconds(const Program& program, const Kernel& kernel, const Mac
     }
     for (const PlannedCall& planned : kernel.calls) {
         const Type& result = planned.match.results.front();
-        const bool once = result.is_scalar() && planned.match.level != Level::sum;
         const bool twice_as_long = bytes_of(real_of(result.dtype)) == 8;
         const double idle = on_gpu ? idle_factor(kernel, planned) : 1;
-        computes += idle * planned.match.flops * (once ? 1.0 : double(kernel.elements.size())) /
+        computes += idle * planned.match.flops * double(size_of(kernel, planned)) /
                     (twice_as_long ? machine.double_flops_a_second : machine.flops_a_second);
     }
     double transfers = bytes / machine.bytes_a_second;
@@ -116,37 +127,103 @@ double predicted_seconds(const Program& program, const Kernel& kernel, const Mac
         transfers /= shares.of_transfers;
         computes /= shares.of_operations;
     }
-    // Another kernel finishes sums.
-    const int launches = on_gpu && has_finish(kernel) ? 2 : 1;
     return std::max(transfers, computes) + machine.latency_seconds +
-           launches * machine.launch_seconds;
+           (on_gpu ? parts_of(kernel) : 1) * machine.launch_seconds;
 }
 
 namespace {
 
-double seconds_of(const Program& program, const std::vector<Step>& steps, const Machine& machine) {
-    const auto of = [&](const std::vector<Step>& inner) {
-        return seconds_of(program, inner, machine);
-    };
+/// What decides on the next kernel.
+enum class Control {
+    none,    ///< a CPU; a graph without loops
+    nodes,   ///< of a graph
+    kernel,  ///< of which all kernels are parts
+};
+
+double seconds_of(const Program& program, const Kernel& kernel, const Machine& machine,
+                  Control control) {
+    if (control == Control::kernel) {
+        if (kernel.exchanges || kernel.elements.rank == 0) return 0;
+        // Pointers are on chip: what a launched kernel loads first.
+        return predicted_seconds(program, kernel, machine) - machine.latency_seconds -
+               parts_of(kernel) * machine.launch_seconds + machine.barrier_seconds;
+    }
+    if (kernel.exchanges) {
+        return control == Control::nodes ? double(kernel.calls.size()) * machine.launch_seconds : 0;
+    }
+    return predicted_seconds(program, kernel, machine);
+}
+
+double seconds_of(const Program& program, const std::vector<Step>& steps, const Machine& machine,
+                  Control control) {
+    // A node of a graph, and the kernel before it that decides.
+    constexpr double launches_of_condition = 4.5;
+    const double condition =
+        control == Control::nodes ? launches_of_condition * machine.launch_seconds : 0;
     double sum = 0;
     for (const Step& step : steps) {
-        if (const auto* kernel = std::get_if<Kernel>(&step.what)) {
-            sum += predicted_seconds(program, *kernel, machine);
-        } else if (const auto* repeat = std::get_if<Repeat>(&step.what)) {
-            sum += double(program[repeat->loop->count].value) * of(repeat->body);
-        } else if (const auto* repeated = std::get_if<RepeatWhile>(&step.what)) {
-            sum += of(repeated->body);
-        } else if (const auto* branch = std::get_if<Branch>(&step.what)) {
-            sum += of(branch->body) + of(branch->otherwise);
+        if (const auto* const kernel = std::get_if<Kernel>(&step.what)) {
+            sum += seconds_of(program, *kernel, machine, control);
+        } else if (const LoopStep* const loop = loop_of(step)) {
+            const bool begins = loop->in_one_kernel && control != Control::kernel;
+            const auto* const repeat = std::get_if<Repeat>(&step.what);
+            const double times = repeat != nullptr ? double(program[repeat->loop->count].value) : 1;
+            const double body =
+                seconds_of(program, loop->body, machine, begins ? Control::kernel : control);
+            sum += times * (body + (begins ? 0 : condition));
+            // It loads pointers and scalars, and waits at its end.
+            if (begins) {
+                sum +=
+                    machine.launch_seconds + machine.barrier_seconds + 2 * machine.latency_seconds;
+            }
+        } else if (std::holds_alternative<Break>(step.what)) {
+            sum += condition;  // Whether the rest of the body runs.
+        } else if (const auto* const branch = std::get_if<Branch>(&step.what)) {
+            sum += condition + seconds_of(program, branch->body, machine, control) +
+                   seconds_of(program, branch->otherwise, machine, control);
         }
     }
     return sum;
 }
 
+/// The arrays that kernels of the loop load or store.
+double bytes_of_state(const Program& program, const LoopStep& loop) {
+    std::set<SymbolId> state;
+    for_each_kernel(loop.body, [&](const Kernel& kernel) {
+        state.insert(kernel.loads.begin(), kernel.loads.end());
+        state.insert(kernel.stores.begin(), kernel.stores.end());
+    });
+    double bytes = 0;
+    for (const SymbolId id : state) bytes += double(program[id].type.bytes());
+    return bytes;
+}
+
 }  // namespace
 
 double predicted_seconds(const Plan& plan, const Machine& machine) {
-    return seconds_of(*plan.program, plan.steps, machine);
+    const bool nodes = machine.multiprocessors > 0 && !is_unrolled(*plan.program, plan.steps);
+    return seconds_of(*plan.program, plan.steps, machine, nodes ? Control::nodes : Control::none);
+}
+
+std::vector<int> best_loop_kernels(const Plan& plan, const Machine& machine) {
+    // Of the cache, the share that a loop's arrays may take.
+    constexpr double share = 0.5;
+    if (machine.multiprocessors == 0) return {};
+    std::vector<int> best = outermost_loops(plan, [&](const LoopStep& loop) {
+        return may_be_one_kernel(loop) &&
+               bytes_of_state(*plan.program, loop) <= share * machine.cache_bytes;
+    });
+    const auto seconds = [&](const std::vector<int>& loops) {
+        return predicted_seconds(with_loop_kernels(plan, loops), machine);
+    };
+    // Without the last one of them a graph may do without nodes that decide.
+    for (std::size_t i = best.size(); i-- > 0;) {
+        std::vector<int> others = best;
+        others.erase(others.begin() + std::ptrdiff_t(i));
+        if (seconds(others) <= seconds(best)) best = std::move(others);
+    }
+    if (!best.empty() && seconds({}) <= seconds(best)) best.clear();
+    return best;
 }
 
 }  // namespace aperture::compose

@@ -11,9 +11,11 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "aperture/core/choices.hpp"
 #include "libcompose/kernel_groups.hpp"
+#include "libcompose/loops.hpp"
 
 namespace aperture::compose {
 
@@ -40,17 +42,28 @@ namespace {
 double seconds_to_compile(const Kernel& kernel) {
     double seconds = 0.035;
     for (const PlannedCall& planned : kernel.calls) {
-        seconds += planned.match.level == Level::block ? 0.06 : 0.003;
+        seconds += planned.match.level == Level::block ? 0.06 : 0.004;
     }
     return seconds;
 }
 
-/// Adds what a plan has that others have not, by their calls.
+/// Adds what a plan has that others have not, by their calls; those of a loop in one kernel follow
+/// a -1.
 void add_kernels(std::map<std::vector<int>, double>& seconds, const Plan& plan) {
     const CallsOfKernels calls = calls_of_kernels(plan);
     const std::vector<const Kernel*> kernels = plan.kernels();
     for (std::size_t i = 0; i < kernels.size(); ++i) {
         if (is_generated(*kernels[i])) seconds[calls[i]] = seconds_to_compile(*kernels[i]);
+    }
+    for (const Step* loop : loops_in_one_kernel(plan)) {
+        std::vector<int> of_body{-1};
+        double sum = 0;
+        for_each_kernel(loop_of(*loop)->body, [&](const Kernel& kernel) {
+            const std::vector<int>& its = calls[static_cast<std::size_t>(kernel.number)];
+            of_body.insert(of_body.end(), its.begin(), its.end());
+            sum += seconds_to_compile(kernel);
+        });
+        seconds[of_body] = sum;
     }
 }
 
@@ -84,18 +97,29 @@ std::vector<Plan> plans_to_try(const Program& program, const Registry& registry,
     std::vector<Plan> all;
     if (remembered) {
         try {
-            all.push_back(plan(program, registry, remembered->kernels));
+            all.push_back(with_loop_kernels(plan(program, registry, remembered->kernels),
+                                            remembered->loop_kernels));
         } catch (const core::InvalidArgument&) {
             // Not of this program, although the text has the same hash, or not of these extents.
         }
         if (!all.empty() && tune == Tune::incremental) return all;
     }
     if (all.empty()) all.push_back(plan(program, registry, Fusion::thesis));
-    std::set<CallsOfKernels> chosen{calls_of_kernels(all.front())};
+    const auto key_of = [](const Plan& plan) {
+        return std::pair(calls_of_kernels(plan), loop_kernels(plan));
+    };
+    std::set chosen{key_of(all.front())};
     std::map<std::vector<int>, double> to_compile;
     add_kernels(to_compile, all.front());
+    std::vector<Plan> candidates = best_plans(program, registry, most.plans, machine);
+    if (machine.multiprocessors > 0) {
+        // The best one with other loops as one kernel than is predicted to be fastest.
+        for (const auto& loops : {std::vector<int>(), possible_loop_kernels(candidates.front())}) {
+            candidates.insert(candidates.begin() + 1, with_loop_kernels(candidates.front(), loops));
+        }
+    }
     double least = std::numeric_limits<double>::infinity();
-    for (Plan& candidate : best_plans(program, registry, most.plans, machine)) {
+    for (Plan& candidate : candidates) {
         const double seconds = predicted_seconds(candidate, machine);
         least = std::min(least, seconds);
         if (all.size() == most.plans || seconds > worthwhile * least) continue;
@@ -105,7 +129,7 @@ std::vector<Plan> plans_to_try(const Program& program, const Registry& registry,
         for (const auto& [calls, of_kernel] : with_its) compiling += of_kernel;
         // The best is always tried.
         if (all.size() > 1 && compiling > most.compile_seconds) continue;
-        if (!chosen.insert(calls_of_kernels(candidate)).second) continue;
+        if (!chosen.insert(key_of(candidate)).second) continue;
         to_compile = std::move(with_its);
         all.push_back(std::move(candidate));
     }

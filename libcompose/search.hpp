@@ -174,11 +174,13 @@ Tuned<Executor> run_tuned(Executor& executor, const Program& program, const Regi
     }
     Executable<Executor>& best = executables[trials.best];
     const CallsOfKernels kernels = calls_of_kernels(best.plan());
+    const std::vector<int> loops = loop_kernels(best.plan());
     // Where compiling took all the time there is code for more trials at the next call.
     if (trials.candidates > 1 || trials.seconds > tuning.most_seconds / 3) {
         wisdom.keep(device, program,
-                    {kernels, predicted_seconds(best.plan(), machine), trials.seconds});
-    } else if (trials.seconds == 0 && remembered && remembered->kernels == kernels) {
+                    {kernels, predicted_seconds(best.plan(), machine), trials.seconds, loops});
+    } else if (trials.seconds == 0 && remembered && remembered->kernels == kernels &&
+               remembered->loop_kernels == loops) {
         trials.seconds = remembered->measured_seconds;
     }
     best.run(executor, arguments, results);

@@ -3,14 +3,24 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "aperture/compose/plan.hpp"
 #include "aperture/core/error.hpp"
 
 namespace aperture::compose {
 
-/// Walks through a plan's steps on the host: `run(kernel)` computes a kernel. Memory is HostMemory
-/// or one like it.
+/// Several functions as one.
+template <class... Functions>
+struct Overloaded : Functions... {
+    using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+/// Walks through a plan's steps on the host: `run(kernel)` computes a kernel. `run(loop)`, if it
+/// has that, computes a loop that is one kernel, or returns false. Memory is HostMemory or one like
+/// it.
 template <class Memory, class RunKernel>
 class Steps {
   public:
@@ -33,7 +43,14 @@ class Steps {
         }
         return true;
     }
+    bool runs(const LoopStep& loop) const {
+        if constexpr (std::is_invocable_v<const RunKernel&, const LoopStep&>) {
+            return loop.in_one_kernel && run_(loop);
+        }
+        return false;
+    }
     bool walk(const Repeat& repeat) const {
+        if (runs(repeat)) return true;
         const std::int64_t count = program_[repeat.loop->count].value;
         for (std::int64_t i = 0; i < count; ++i) {
             memory_.store(repeat.loop->variable, i);
@@ -42,6 +59,7 @@ class Steps {
         return true;
     }
     bool walk(const RepeatWhile& repeat) const {
+        if (runs(repeat)) return true;
         std::int64_t times = 0;
         while (memory_.template load<bool>(repeat.loop->condition)) {
             core::expects(times++ < repeat.loop->limit, "a loop did not end after ",

@@ -50,17 +50,20 @@ std::string hash_of(const Program& program) {
     return core::text(core::text_hash(rounded_text(program)));
 }
 
+std::vector<int> numbers_of(const Json& json) {
+    std::vector<int> all;
+    core::expects(json.is_array(), "no list of numbers");
+    for (const Json& number : json) {
+        core::expects(number.is_number_integer(), "no number");
+        all.push_back(number.get<int>());
+    }
+    return all;
+}
+
 CallsOfKernels kernels_of(const Json& json) {
     CallsOfKernels all;
     core::expects(json.is_array(), "no list of kernels");
-    for (const Json& kernel : json) {
-        std::vector<int>& calls = all.emplace_back();
-        core::expects(kernel.is_array(), "no list of calls");
-        for (const Json& call : kernel) {
-            core::expects(call.is_number_integer(), "a call is no number");
-            calls.push_back(call.get<int>());
-        }
-    }
+    for (const Json& kernel : json) all.push_back(numbers_of(kernel));
     return all;
 }
 
@@ -68,12 +71,13 @@ struct Rate {
     const char* name;
     double Machine::*number;
 };
-constexpr std::array<Rate, 5> rates_of_machine{
+constexpr std::array<Rate, 6> rates_of_machine{
     {{"bytes_a_second", &Machine::bytes_a_second},
      {"flops_a_second", &Machine::flops_a_second},
      {"double_flops_a_second", &Machine::double_flops_a_second},
      {"launch_seconds", &Machine::launch_seconds},
-     {"latency_seconds", &Machine::latency_seconds}}};
+     {"latency_seconds", &Machine::latency_seconds},
+     {"barrier_seconds", &Machine::barrier_seconds}}};
 
 /// What `read` makes of the last line of which it makes something. Lines without `words` are not
 /// parsed.
@@ -101,9 +105,10 @@ std::optional<Remembered> Wisdom::plan(const std::string& device, const Program&
     const std::string hash = hash_of(program);
     return last_of(contents(), hash, device, [&](const Json& line) {
         core::expects(line.at("text") == hash, "of another program");
+        const Json loops = line.value("loop_kernels", Json::array());
         return Remembered{kernels_of(line.at("kernels")),
                           line.at("predicted_seconds").get<double>(),
-                          line.at("measured_seconds").get<double>()};
+                          line.at("measured_seconds").get<double>(), numbers_of(loops)};
     });
 }
 
@@ -113,6 +118,7 @@ void Wisdom::keep(const std::string& device, const Program& program, const Remem
     line["program"] = program.name;
     line["text"] = hash_of(program);
     line["kernels"] = plan.kernels;
+    if (!plan.loop_kernels.empty()) line["loop_kernels"] = plan.loop_kernels;
     line["predicted_seconds"] = plan.predicted_seconds;
     line["measured_seconds"] = plan.measured_seconds;
     append(line.dump(-1, ' ', true, Json::error_handler_t::replace));
@@ -123,7 +129,8 @@ bool Wisdom::rates(const std::string& device, Machine& machine) const {
         Machine with_rates = machine;
         for (const auto& [name, number] : rates_of_machine) {
             const double value = line.at(name).get<double>();
-            const bool may_be_zero = number == &Machine::latency_seconds;
+            const bool may_be_zero =
+                number == &Machine::latency_seconds || number == &Machine::barrier_seconds;
             core::expects(std::isfinite(value) && (value > 0 || (may_be_zero && value == 0)), name,
                           " is ", value);
             with_rates.*number = value;

@@ -16,6 +16,7 @@ struct Remembered {
     CallsOfKernels kernels;
     double predicted_seconds = 0;
     double measured_seconds = 0;
+    std::vector<int> loop_kernels{};
 };
 
 /// What searches and measurements found, in a file that processes share: an object of JSON a line,

@@ -10,6 +10,7 @@
 #include "libcompose/gpu/graph.hpp"
 #include "libcompose/kernel_times.hpp"
 #include "libcompose/library_call.hpp"
+#include "libcompose/loops.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/steps.hpp"
 #include "libcore/gpu/cuda_check.hpp"
@@ -25,13 +26,12 @@ bool calls_libraries(const Plan& plan) {
 }
 
 bool has_while(const std::vector<Step>& steps) {
-    return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
-        if (const auto* repeat = std::get_if<Repeat>(&step.what)) return has_while(repeat->body);
-        if (const auto* branch = std::get_if<Branch>(&step.what)) {
-            return has_while(branch->body) || has_while(branch->otherwise);
-        }
-        return std::holds_alternative<RepeatWhile>(step.what);
+    bool some = false;
+    for_each_loop(steps, [&](const Step& step, const LoopStep&) {
+        some = some || std::holds_alternative<RepeatWhile>(step.what);
+        return !some;
     });
+    return some;
 }
 
 template <class T>
@@ -65,6 +65,22 @@ class SteppedMemory {
                               planned.call->operands[0]);
         }
     }
+    /// Runs a loop that is one kernel, and finds out where it left the symbols.
+    void run(const GpuKernels& kernels, const LoopStep& loop) {
+        int* const unended = memory_.unended();
+        APERTURE_CUDA_TRY(cudaMemsetAsync(unended, 0, sizeof(int), gpu_.stream()));
+        kernels.launch(gpu_.stream(), loop, memory_.changing_row(), unended);
+        std::vector<void*> row(now_.size());
+        APERTURE_CUDA_TRY(cudaMemcpyAsync(row.data(), memory_.changing_row(),
+                                          row.size() * sizeof(void*), cudaMemcpyDeviceToHost,
+                                          gpu_.stream()));
+        core::expects(value_on_host<int>(gpu_, unended) == 0,
+                      "a loop did not end within its limit");
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            auto& home = now_[i] = static_cast<SymbolId>(i);
+            while (memory_.home(home) != row[i]) home = (home + 1) % static_cast<int>(row.size());
+        }
+    }
     void* of(SymbolId id) const { return memory_.home(now_[static_cast<std::size_t>(id)]); }
     const Placement& now() const { return now_; }
 
@@ -92,9 +108,10 @@ struct Executable<core::Gpu>::State {
         }
     }
 
-    /// `around(kernel, action)` submits each kernel by `action`.
+    /// `around(kernel, action)` submits each kernel by `action`; of loops that are one kernel only
+    /// if `inside`.
     template <class Around>
-    void walk(core::Gpu& gpu, Around&& around) {
+    void walk(core::Gpu& gpu, bool inside, Around&& around) {
         SteppedMemory stepped(gpu, memory, placements.front());
         const auto submit = [&](const Kernel& kernel) {
             auto& library = libraries[static_cast<std::size_t>(kernel.number)];
@@ -105,7 +122,12 @@ struct Executable<core::Gpu>::State {
             library->run(gpu, [&](SymbolId id) { return stepped.of(id); });
         };
         const auto run = [&](const Kernel& kernel) { around(kernel, [&] { submit(kernel); }); };
-        Steps(*plan.program, stepped, run).walk(plan.steps);
+        const auto run_loop = [&](const LoopStep& loop) {
+            if (inside || !kernels.has(loop)) return false;
+            stepped.run(kernels, loop);
+            return true;
+        };
+        Steps(*plan.program, stepped, Overloaded{run, run_loop}).walk(plan.steps);
         memory.finish(gpu.stream(), memory.changing_row(), &stepped.now());
     }
 
@@ -138,7 +160,7 @@ void Executable<core::Gpu>::run(core::Gpu& gpu, const Arguments& arguments,
     validate(*state.plan.program, arguments, results);
     state.memory.bind(gpu, arguments, results);
     if (!state.graph) {
-        state.walk(gpu, [](const Kernel&, const auto& action) { action(); });
+        state.walk(gpu, false, [](const Kernel&, const auto& action) { action(); });
         return;
     }
     state.graph->launch(gpu.stream());
@@ -155,7 +177,7 @@ std::vector<double> Executable<core::Gpu>::kernel_seconds(core::Gpu& gpu,
     validate(*state.plan.program, arguments, results);
     state.memory.bind(gpu, arguments, results);
     KernelTimes<core::Gpu> times(gpu, state.libraries.size());
-    state.walk(gpu, times);
+    state.walk(gpu, true, times);
     gpu.synchronize();
     return times.means();
 }

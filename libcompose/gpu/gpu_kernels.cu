@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <string>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "libcompose/gpu/gpu_kernels.hpp"
 #include "libcompose/kernel_groups.hpp"
@@ -9,34 +11,41 @@
 #include "libcompose/search.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/occupancy.hpp"
 #include "libcore/gpu/specialise.hpp"
 
 namespace aperture::compose {
 
 namespace {
 
-using MachineCode = std::vector<core::SpecialisedKernel<void(kernels::KernelArguments)>>;
+/// Machine code of the kernels of plans.
+struct DeviceCode {
+    using Functions = std::vector<core::SpecialisedKernel<void(kernels::KernelArguments)>>;
 
-/// Of the functions of a group. Thread-safe.
-MachineCode machine_code(core::Gpu& gpu, const Plan& plan, const KernelGroup& group) {
-    // Not gpu.stream(), which other threads may not call.
-    APERTURE_CUDA_TRY(cudaSetDevice(gpu.device()));
-    MachineCode code = core::specialise<void(kernels::KernelArguments)>(
-        gpu, {"compose", included_texts(plan), group.text, {"--fmad=false"}}, group.functions);
-    core::expects(!code.empty(),
-                  "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not there");
-    return code;
-}
-
-std::vector<std::vector<KernelPlace>> compiled(core::Gpu& gpu, std::span<const Plan> plans) {
+    std::vector<std::vector<KernelPlace>> places;
+    std::map<const KernelGroup*, Functions> functions;
+};
+DeviceCode compiled(core::Gpu& gpu, std::span<const Plan> plans) {
+    const auto texts = included_texts(plans.front());
+    DeviceCode code;
+    std::mutex mutex;
     try {
-        return compile_groups(plans, Target::device, [&](const KernelGroup& group) {
-            machine_code(gpu, plans.front(), group);
+        code.places = compile_groups(plans, Target::device, [&](const KernelGroup& group) {
+            // Not gpu.stream(), which other threads may not call.
+            APERTURE_CUDA_TRY(cudaSetDevice(gpu.device()));
+            auto functions = core::specialise<void(kernels::KernelArguments)>(
+                gpu, {"compose", texts, group.text, {"--fmad=false"}}, group.functions);
+            core::expects(!functions.empty(),
+                          "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not "
+                          "there");
+            const std::scoped_lock lock(mutex);
+            code.functions[&group] = std::move(functions);
             return true;
         });
     } catch (const core::CompileError& error) {
         refuse_text(plans.front(), error);
     }
+    return code;
 }
 
 }  // namespace
@@ -52,23 +61,43 @@ GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
         if (!is_generated(*kernel)) continue;
         most_sums = std::max(most_sums, sums_of(*kernel, Target::device));
     }
+    const std::vector<const Step*> loops = loops_in_one_kernel(plan);
+    for (const Step* loop : loops) most_sums = std::max(most_sums, sums_of(*loop_of(*loop)));
     gpu.stream();  // Arrays are on the GPU that the thread used last.
-    sums_ = core::Array<kernels::SumNumber, 1, core::Device>({most_sums});
-    const auto places = compiled(gpu, {&plan, 1});
+    sums_ = core::Array<kernels::SumNumber, 1, core::Device>({1 + most_sums});
+    APERTURE_CUDA_TRY(cudaMemsetAsync(sums_.data(), 0, sizeof(kernels::SumNumber), gpu.stream()));
+    const DeviceCode code = compiled(gpu, {&plan, 1});
     for (const Kernel* kernel : all) {
         if (!is_generated(*kernel)) continue;
         const auto number = static_cast<std::size_t>(kernel->number);
-        const auto& [group, place] = places.front()[number];
-        const MachineCode code = machine_code(gpu, plan, *group);
-        const auto function = [&, &group = group, place = place](const char* name) {
-            const auto& names = group->functions;
-            const auto found = std::find(names.begin(), names.end(), function_name(name, place));
-            return code[static_cast<std::size_t>(found - names.begin())].kernel;
-        };
-        elements_[number] = function("elements");
-        if (has_finish(*kernel)) finish_[number] = function("finish");
+        const auto& [group, first] = code.places.front()[number];
+        const auto& functions = code.functions.at(group.get());
+        elements_[number] = functions[first].kernel;
+        if (has_finish(*kernel)) finish_[number] = functions[first + 1].kernel;
         allow_shared_memory(gpu, *kernel);
     }
+    int most_loops = 0;
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+        const LoopStep& loop = *loop_of(*loops[i]);
+        const auto& [group, first] = code.places.front()[all.size() + i];
+        most_loops = std::max(most_loops, loop.number + 1);
+        add_loop(gpu, *plan.program, loop, code.functions.at(group.get())[first].kernel);
+    }
+    arrivals_ = core::Array<unsigned long long, 1, core::Device>({most_loops});
+    APERTURE_CUDA_TRY(cudaMemsetAsync(arrivals_.data(), 0, most_loops * sizeof(unsigned long long),
+                                      gpu.stream()));
+}
+
+void GpuKernels::add_loop(core::Gpu& gpu, const Program& program, const LoopStep& loop,
+                          const void* function) {
+    LaunchShape shape = launch_of(program, loop);
+    if (shape.shared_bytes > most_bytes_on_chip) return;
+    const auto shared = static_cast<std::size_t>(shape.shared_bytes);
+    const core::Occupancy occupancy =
+        core::occupancy(core::multiprocessor_limits(gpu), core::kernel_needs(gpu, function, shared),
+                        static_cast<int>(shape.block_x * shape.block_y));
+    shape.grid_x = std::min(shape.grid_x, static_cast<unsigned>(gpu.multiprocessors()));
+    if (occupancy.blocks > 0) loops_[loop.number] = {function, shape};
 }
 
 void GpuKernels::allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const {
@@ -82,21 +111,42 @@ void GpuKernels::allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const
                                            static_cast<int>(bytes)));
 }
 
+namespace {
+
+void submit(cudaStream_t stream, const void* function, const LaunchShape& shape, void* arguments,
+            bool cooperative = false) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = cooperative ? 1 : 0;
+    cudaLaunchConfig_t config{};
+    config.gridDim = {shape.grid_x, shape.grid_y, 1};
+    config.blockDim = {shape.block_x, shape.block_y, 1};
+    config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = cooperative ? 1 : 0;
+    APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, function, &arguments));
+}
+
+}  // namespace
+
 void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const {
     const auto number = static_cast<std::size_t>(kernel.number);
-    kernels::KernelArguments arguments{row, walk_over(kernel.elements),
-                                       const_cast<kernels::SumNumber*>(sums_.data())};
-    const auto launch = [&](const void* function, const LaunchShape& shape) {
-        void* pointers[] = {&arguments};
-        cudaLaunchConfig_t config{};
-        config.gridDim = {shape.grid_x, shape.grid_y, 1};
-        config.blockDim = {shape.block_x, shape.block_y, 1};
-        config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
-        config.stream = stream;
-        APERTURE_CUDA_TRY(cudaLaunchKernelExC(&config, function, pointers));
-    };
-    launch(elements_[number], launch_of(kernel));
-    if (finish_[number] != nullptr) launch(finish_[number], finish_of(kernel));
+    auto* const memory = const_cast<kernels::SumNumber*>(sums_.data());
+    kernels::KernelArguments arguments{row, walk_over(kernel.elements), memory + 1,
+                                       reinterpret_cast<unsigned*>(memory)};
+    submit(stream, elements_[number], launch_of(kernel), &arguments);
+    if (finish_[number] != nullptr) {
+        submit(stream, finish_[number], finish_of(kernel), &arguments);
+    }
+}
+
+void GpuKernels::launch(cudaStream_t stream, const LoopStep& loop, void** row, int* unended) const {
+    const auto& [function, shape] = loops_.at(loop.number);
+    kernels::LoopArguments arguments{
+        row, const_cast<kernels::SumNumber*>(sums_.data()) + 1,
+        const_cast<unsigned long long*>(arrivals_.data()) + loop.number, unended};
+    submit(stream, function, shape, &arguments, true);
 }
 
 }  // namespace aperture::compose

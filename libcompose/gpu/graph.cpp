@@ -6,13 +6,11 @@
 #include <numeric>
 #include <set>
 
+#include "libcompose/loops.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 
 namespace aperture::compose {
 namespace {
-
-/// Launches in a graph without loops: instantiating takes about a microsecond each.
-constexpr std::int64_t most_launches = 4096;
 
 /// Whether a step, or one of its branches, leaves the loop that it is in.
 bool may_leave(const Step& step) {
@@ -24,29 +22,7 @@ bool may_leave(const Step& step) {
            (branch != nullptr && (any(branch->body) || any(branch->otherwise)));
 }
 
-/// Launches of a plan of kernels and counted loops; more than most_launches if conditions decide.
-std::int64_t count_launches(const Program& program, const std::vector<Step>& steps) {
-    std::int64_t all = 0;
-    for (const Step& step : steps) {
-        if (std::holds_alternative<Kernel>(step.what)) {
-            ++all;
-        } else if (const auto* repeat = std::get_if<Repeat>(&step.what)) {
-            const std::int64_t of_body = count_launches(program, repeat->body);
-            const std::int64_t count = program[repeat->loop->count].value;
-            all += of_body == 0                      ? 0
-                   : count > most_launches / of_body ? most_launches + 1
-                                                     : count * of_body;
-        } else {
-            return most_launches + 1;
-        }
-        if (all > most_launches) break;
-    }
-    return all;
-}
-
-bool is_known(const Plan& plan) {
-    return count_launches(*plan.program, plan.steps) <= most_launches;
-}
+bool is_known(const Plan& plan) { return is_unrolled(*plan.program, plan.steps); }
 
 struct DestroyGraph {
     void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
@@ -186,7 +162,13 @@ class Builder {
                               planned.call->operands[0]);
         }
     }
+    bool submit_one_kernel(cudaStream_t stream, const LoopStep& loop) {
+        if (!loop.in_one_kernel || !kernels_.has(loop)) return false;
+        kernels_.launch(stream, loop, memory_.changing_row(), memory_.unended());
+        return true;
+    }
     void submit(cudaStream_t stream, const Repeat& repeat, control::LoopState*) {
+        if (submit_one_kernel(stream, repeat)) return;
         control::LoopState* const loop = memory_.loop(loops_++);
         auto* const variable = memory_.scalar<long long>(repeat.loop->variable);
         const std::int64_t count = program_[repeat.loop->count].value;
@@ -199,6 +181,7 @@ class Builder {
             });
     }
     void submit(cudaStream_t stream, const RepeatWhile& repeat, control::LoopState*) {
+        if (submit_one_kernel(stream, repeat)) return;
         control::LoopState* const loop = memory_.loop(loops_++);
         const auto* const condition = memory_.scalar<bool>(repeat.loop->condition);
         conditional(
@@ -254,15 +237,7 @@ std::vector<Placement> known_placements(const Plan& plan) {
 
 int count_loops(const std::vector<Step>& steps) {
     int all = 0;
-    for (const Step& step : steps) {
-        if (const auto* repeat = std::get_if<Repeat>(&step.what)) {
-            all += 1 + count_loops(repeat->body);
-        } else if (const auto* repeated = std::get_if<RepeatWhile>(&step.what)) {
-            all += 1 + count_loops(repeated->body);
-        } else if (const auto* branch = std::get_if<Branch>(&step.what)) {
-            all += count_loops(branch->body) + count_loops(branch->otherwise);
-        }
-    }
+    for_each_loop(steps, [&](const Step&, const LoopStep&) { return ++all > 0; });
     return all;
 }
 

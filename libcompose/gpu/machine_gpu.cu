@@ -9,6 +9,7 @@
 
 #include "libcompose/search.hpp"
 #include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/grid.cuh"
 #include "libcore/gpu/launch.cuh"
 #include "libcore/gpu/occupancy.hpp"
 
@@ -50,6 +51,17 @@ __global__ void chain_kernel(void* first, int count, void** last) {
 }
 
 __global__ void empty_kernel() {}
+
+__global__ void barrier_kernel(unsigned long long* arrivals, int count) {
+    core::GridBarrier grid(arrivals);
+    for (int i = 0; i < count; ++i) grid.sync();
+}
+
+double attribute_of(const core::Gpu& gpu, cudaDeviceAttr which) {
+    int value = 0;
+    APERTURE_CUDA_TRY(cudaDeviceGetAttribute(&value, which, gpu.device()));
+    return value;
+}
 
 /// The least of several runs.
 template <class Action>
@@ -95,6 +107,7 @@ double launch_seconds(core::Gpu& gpu) {
 Machine limits_of(core::Gpu& gpu) {
     const core::MultiprocessorLimits limits = core::multiprocessor_limits(gpu);
     Machine machine;
+    machine.cache_bytes = attribute_of(gpu, cudaDevAttrL2CacheSize);
     machine.multiprocessors = gpu.multiprocessors();
     machine.registers = limits.registers;
     machine.shared_bytes = static_cast<int>(limits.shared);
@@ -104,11 +117,7 @@ Machine limits_of(core::Gpu& gpu) {
 }
 
 void measure_rates(core::Gpu& gpu, Machine& machine) {
-    const auto attribute = [&](cudaDeviceAttr which) {
-        int value = 0;
-        APERTURE_CUDA_TRY(cudaDeviceGetAttribute(&value, which, gpu.device()));
-        return double(value);
-    };
+    const auto attribute = [&](cudaDeviceAttr which) { return attribute_of(gpu, which); };
     // Units of 32-bit multiply-adds: the attributes have the rest.
     const int units = gpu.compute_capability() == 80 ? 64 : 128;
     machine.flops_a_second =
@@ -148,6 +157,16 @@ void measure_rates(core::Gpu& gpu, Machine& machine) {
                       }) /
         steps;
     machine.launch_seconds = launch_seconds(gpu);
+
+    // As many threads as loops have.
+    constexpr int barriers = 256;
+    auto* const arrivals = reinterpret_cast<unsigned long long*>(last.data());
+    APERTURE_CUDA_TRY(cudaMemsetAsync(arrivals, 0, sizeof(*arrivals), gpu.stream()));
+    const core::LaunchConfig config(dim3(static_cast<unsigned>(gpu.multiprocessors())), dim3(512));
+    const auto wait = [&](int) {
+        core::launch_cooperative(gpu, &barrier_kernel, config, arrivals, barriers);
+    };
+    machine.barrier_seconds = least_seconds(gpu, 5, wait) / barriers;
 }
 
 void copy_bytes(core::Gpu& gpu, const void* from, void* to, index_t bytes) {

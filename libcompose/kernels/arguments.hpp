@@ -7,8 +7,9 @@
 /// How kernels walk over their elements. The interpreter does the same, so that sums have the same
 /// order everywhere: those of pieces of rows, entry i of a piece in lane i mod 32; of strips of 8
 /// rows, one piece after the other; of the strips, strip s in lane s mod 32. Sums of 32 lanes add
-/// halves to halves. The sum of a row: piece p in lane p mod 32. Of a column: strips of 64 rows,
-/// one entry after the other, strip s in lane s mod 32.
+/// halves to halves. The sum of a row: piece p in lane p mod 32. Of a column: strips of 32 rows,
+/// one entry after the other; groups of 8 strips, neighbours added to neighbours; group g in lane
+/// g mod 32.
 namespace aperture::compose::kernels {
 
 using core::index_t;
@@ -18,6 +19,9 @@ inline constexpr int lanes = 32;
 inline constexpr index_t strip_rows = 8;
 /// Rows of a strip where columns are added up.
 inline constexpr index_t row_strip = 32;
+inline constexpr index_t strips_of_group = 8;  ///< a power of two
+/// Rows that a warp of a device adds up where there are no sums of columns.
+inline constexpr index_t rows_of_task = 8;
 /// A vector is walked over in rows.
 inline constexpr index_t vector_row = 4096;
 
@@ -49,6 +53,10 @@ struct Walk {
     APERTURE_HD index_t pieces() const { return rows * pieces_of_row(); }
     APERTURE_HD index_t strips() const { return (rows + strip_rows - 1) / strip_rows; }
     APERTURE_HD index_t row_strips() const { return (rows + row_strip - 1) / row_strip; }
+    /// Of so many strips.
+    APERTURE_HD index_t row_parts(index_t strips) const {
+        return (row_strips() + strips - 1) / strips;
+    }
 };
 
 /// Memory of a number of any type.
@@ -65,14 +73,28 @@ struct alignas(16) SumNumber {
     }
 };
 
+/// What blocks load and what others store are not in one line of a cache.
+inline constexpr index_t sums_apart = 128 / sizeof(SumNumber);
+
 /// What kernels are called with.
 struct KernelArguments {
     void* const* symbols;  ///< memory of each of the program's symbols
     Walk walk;
-    /// Of kernels that sum: [sum][piece] then [sum][strip]; on a CPU [sum][strip]. Of those that
-    /// add up rows and columns: [sum][row][piece] on a device, then [sum][strip][column], each with
-    /// numbers of its type at the begin of its part.
+    /// Of kernels that sum: on a CPU [sum][strip]; on a device [sum][piece], and `sums_apart`
+    /// further [sum][strip]. Of those that add up rows and columns: [sum][piece][row] on a device,
+    /// then [sum][part][column], parts of one or more strips. On a device, and of rows and columns,
+    /// numbers of a sum's type are at the begin of its part.
     SumNumber* sums;
+    /// On a device: 0 before and after a kernel.
+    unsigned* blocks_done;
+};
+
+/// What a kernel that is a loop is called with.
+struct LoopArguments {
+    void** symbols;                ///< as above; changes where symbols exchange memory
+    SumNumber* sums;               ///< twice as many as one of its kernels needs
+    unsigned long long* arrivals;  ///< of a core::GridBarrier
+    int* unended;                  ///< becomes 1 if a loop reaches its limit
 };
 
 }  // namespace aperture::compose::kernels

@@ -4,8 +4,8 @@
 
 // Walks over the elements of a generated kernel. A kernel K has
 //     K(void* const* symbols)            loads scalars and computes those that depend on them alone
-//     compute(at, sums)                  loads and computes one element, adds to sums
-//     store(at, stored)                  stores what compute returned
+//     Values, compute(at)                what it stores or adds of an element: loads and calls
+//     store(at, values, sums)            stores and adds that
 //     store_scalars(), store_sums(sums)  store what lives on
 //     left, right, above, below          columns and rows that its halos need
 //     Sums<lanes>, sums                  its sums, and how many there are
@@ -129,12 +129,12 @@ APERTURE_HD void add_number(bodies::LaneSums<T, Combine, count>& sum, int lane,
     sum.add(lane, number.as<T>());
 }
 
-template <class K, class Place, class Sums>
-APERTURE_HD void compute_one(const K& kernel, const Place& at, Sums& sums) {
-    kernel.store(at, kernel.compute(at, sums));
-}
-
 #if defined(APERTURE_COMPOSE_CPU)
+
+template <class K, class Place, class Sums>
+[[gnu::always_inline]] inline void compute_element(const K& kernel, const Place& at, Sums& sums) {
+    kernel.store(at, kernel.compute(at), sums);
+}
 
 /// Columns of a row, at most a piece if the kernel sums. No element reads what another one stores.
 template <bool interior, class K, class Sums>
@@ -143,12 +143,12 @@ inline void compute_columns(const K& kernel, const Walk& walk, index_t row, inde
     const Place<interior> first(walk, row);
     if constexpr (!interior) {  // These are few.
         for (index_t column = begin; column < end; ++column) {
-            compute_one(kernel, first.moved(column, static_cast<int>(column % lanes)), sums);
+            compute_element(kernel, first.moved(column, static_cast<int>(column % lanes)), sums);
         }
     } else if constexpr (K::sums == 0) {
 #pragma GCC ivdep
         for (index_t column = begin; column < end; ++column) {
-            compute_one(kernel, first.moved(column, 0), sums);
+            compute_element(kernel, first.moved(column, 0), sums);
         }
     } else {
         while (begin < end) {
@@ -156,11 +156,11 @@ inline void compute_columns(const K& kernel, const Walk& walk, index_t row, inde
             if (lane == 0 && end - begin >= lanes) {
 #pragma GCC ivdep
                 for (int i = 0; i < lanes; ++i) {
-                    compute_one(kernel, first.moved(begin + i, i), sums);
+                    compute_element(kernel, first.moved(begin + i, i), sums);
                 }
                 begin += lanes;
             } else {
-                compute_one(kernel, first.moved(begin, lane), sums);
+                compute_element(kernel, first.moved(begin, lane), sums);
                 ++begin;
             }
         }
@@ -233,6 +233,29 @@ __device__ __forceinline__ core::Complex<T> of_lane_below(core::Complex<T> value
     return {of_lane_below(value.re, distance), of_lane_below(value.im, distance)};
 }
 
+template <class T>
+__device__ __forceinline__ T of_lane(T value, int lane) {
+    return __shfl_sync(core::full_warp, value, lane);
+}
+template <class T>
+__device__ __forceinline__ core::Complex<T> of_lane(core::Complex<T> value, int lane) {
+    return {of_lane(value.re, lane), of_lane(value.im, lane)};
+}
+
+/// Where sums of pieces are kept, and those of strips.
+template <class T, class Combine, int count>
+__device__ __forceinline__ T* memory_of_pieces(const KernelArguments& arguments, int i,
+                                               const bodies::LaneSums<T, Combine, count>&) {
+    return reinterpret_cast<T*>(arguments.sums + i * arguments.walk.pieces());
+}
+template <class K, class T, class Combine, int count>
+__device__ __forceinline__ T* memory_of_strips(const KernelArguments& arguments, int i,
+                                               const bodies::LaneSums<T, Combine, count>&) {
+    const Walk& walk = arguments.walk;
+    return reinterpret_cast<T*>(arguments.sums + K::sums * walk.pieces() + sums_apart +
+                                i * walk.strips());
+}
+
 /// Of all lanes, in lane 0.
 template <class T, class Combine>
 __device__ __forceinline__ T total_of_warp(const bodies::LaneSums<T, Combine, 1>& sum) {
@@ -244,24 +267,56 @@ __device__ __forceinline__ T total_of_warp(const bodies::LaneSums<T, Combine, 1>
     return total;
 }
 
-/// A piece of a row by a warp, all in the image. Elements are stored after others are loaded, for
-/// compilers do not know that they are apart.
+/// Columns of a row from `first` on, by a warp: so many of each thread, of which up to four are
+/// under way at a time. They are stored after all are loaded, for compilers do not know that they
+/// are apart.
 template <int columns_of_thread, class K, class Place, class Sums>
-__device__ __forceinline__ void compute_inner_piece(const K& kernel, const Place& first,
-                                                    Sums& sums) {
+__device__ __forceinline__ void compute_columns(const K& kernel, const Place& start, index_t first,
+                                                index_t length, Sums& sums) {
     constexpr int at_once = columns_of_thread < 4 ? columns_of_thread : 4;
+    const int lane = static_cast<int>(threadIdx.x);
     APERTURE_UNROLL
-    for (int begin = 0; begin < columns_of_thread; begin += at_once) {
-        typename K::Stored stored[at_once];
+    for (int i = 0; i < columns_of_thread; i += at_once) {
+        const auto column = [&](int k) { return first + (i + k) * lanes + lane; };
+        const auto is_there = [&](int k) { return Place::is_interior || column(k) < length; };
+        typename K::Values values[at_once];
         APERTURE_UNROLL
-        for (int i = 0; i < at_once; ++i) {
-            stored[i] = kernel.compute(first.moved((begin + i) * lanes, 0), sums);
+        for (int k = 0; k < at_once; ++k) {
+            // Loads of several are under way only where no branch is between them.
+            if (at_once > 1 || is_there(k)) {
+                values[k] = kernel.compute(start.moved(is_there(k) ? column(k) : length - 1, 0));
+            }
         }
         APERTURE_UNROLL
-        for (int i = 0; i < at_once; ++i) {
-            kernel.store(first.moved((begin + i) * lanes, 0), stored[i]);
+        for (int k = 0; k < at_once; ++k) {
+            if (is_there(k)) kernel.store(start.moved(column(k), 0), values[k], sums);
         }
     }
+}
+
+/// These columns, and what they add to sums. Where all halos are in the image, borders are not
+/// asked for.
+template <int columns_of_thread, class K>
+__device__ __forceinline__ void compute_piece(const K& kernel, const KernelArguments& arguments,
+                                              index_t row, index_t first) {
+    constexpr int columns_of_warp = columns_of_thread * lanes;
+    static_assert(K::sums == 0 || columns_of_warp == piece_length);
+    const Walk walk = arguments.walk;
+    const index_t length = walk.row_length(row);
+    const Place<false> start(walk, row);
+    const bool is_inside = start.row >= K::above && start.row + K::below < start.rows &&
+                           first >= K::left && first + columns_of_warp + K::right <= length;
+    typename K::template Sums<1> sums;
+    if (is_inside) {
+        compute_columns<columns_of_thread>(kernel, start.inside(), first, length, sums);
+    } else {
+        compute_columns<columns_of_thread>(kernel, start, first, length, sums);
+    }
+    sums.each(sums, [&](int i, auto& sum, auto&) {
+        const auto total = total_of_warp(sum);
+        const index_t piece = row * walk.pieces_of_row() + first / piece_length;
+        if (threadIdx.x == 0) memory_of_pieces(arguments, i, sum)[piece] = total;
+    });
 }
 
 /// Of blocks of (32, n) threads; the grid may have any size. A warp takes a piece of a row, warps
@@ -269,33 +324,15 @@ __device__ __forceinline__ void compute_inner_piece(const K& kernel, const Place
 template <class K, int columns_of_thread>
 __device__ __forceinline__ void compute_elements(const KernelArguments& arguments) {
     constexpr int columns_of_warp = columns_of_thread * lanes;
-    static_assert(K::sums == 0 || columns_of_warp == piece_length);
     const K kernel(arguments.symbols);
     const Walk walk = arguments.walk;
-    const int lane = static_cast<int>(threadIdx.x);
     const index_t row_stride = index_t(gridDim.y) * blockDim.y;
     for (index_t row = index_t(blockIdx.y) * blockDim.y + threadIdx.y; row < walk.rows;
          row += row_stride) {
         const index_t length = walk.row_length(row);
-        const Place<false> start(walk, row);
-        const bool inner_rows = start.row >= K::above && start.row + K::below < start.rows;
         for (index_t first = index_t(blockIdx.x) * columns_of_warp; first < length;
              first += index_t(gridDim.x) * columns_of_warp) {
-            typename K::template Sums<1> sums;
-            if (inner_rows && first >= K::left && first + columns_of_warp + K::right <= length) {
-                compute_inner_piece<columns_of_thread>(kernel,
-                                                       start.moved(first + lane, 0).inside(), sums);
-            } else {
-                for (int i = 0; i < columns_of_thread; ++i) {
-                    const index_t column = first + i * lanes + lane;
-                    if (column < length) compute_one(kernel, start.moved(column, 0), sums);
-                }
-            }
-            sums.each(sums, [&](int i, auto& sum, auto&) {
-                const auto total = total_of_warp(sum);
-                const index_t piece = row * walk.pieces_of_row() + first / piece_length;
-                if (lane == 0) arguments.sums[i * walk.pieces() + piece].set(total);
-            });
+            compute_piece<columns_of_thread>(kernel, arguments, row, first);
         }
     }
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0) {
@@ -303,36 +340,70 @@ __device__ __forceinline__ void compute_elements(const KernelArguments& argument
     }
 }
 
-/// After compute_elements, by one block of threads.
-template <class K>
-__device__ __forceinline__ void finish(const KernelArguments& arguments) {
-    const K kernel(arguments.symbols);
+/// After all pieces, by warps of blocks of (32, n) threads: the sums of strips `first`, `first` +
+/// `step`, ..., whose pieces are added one after the other. `memory_of(i, sum)` has them.
+template <class K, class Memory>
+__device__ __forceinline__ void add_strips(const KernelArguments& arguments, index_t first,
+                                           index_t step, const Memory& memory_of) {
     const Walk walk = arguments.walk;
     const index_t pieces_of_strip = walk.pieces_of_row() * strip_rows;
+    const int lane = static_cast<int>(threadIdx.x);
     typename K::template Sums<1> none;
-    SumNumber* const of_strips = arguments.sums + K::sums * walk.pieces();
     none.each(none, [&](int i, auto& zero, auto&) {
-        const SumNumber* const of_pieces = arguments.sums + i * walk.pieces();
-        for (index_t strip = core::thread_rank(); strip < walk.strips();
-             strip += core::block_threads()) {
+        const auto* const of_pieces = memory_of_pieces(arguments, i, zero);
+        auto* const of_strips = memory_of(i, zero);
+        for (index_t strip = first; strip < walk.strips(); strip += step) {
             auto sum = zero;
             const index_t begin = strip * pieces_of_strip;
             const index_t end =
                 begin + pieces_of_strip < walk.pieces() ? begin + pieces_of_strip : walk.pieces();
-            for (index_t piece = begin; piece < end; ++piece) add_number(sum, 0, of_pieces[piece]);
-            of_strips[i * walk.strips() + strip].set(sum.total());
+            for (index_t piece = begin; piece < end; piece += lanes) {
+                const auto mine = piece + lane < end ? of_pieces[piece + lane] : zero.values[0];
+                APERTURE_UNROLL
+                for (int k = 0; k < lanes; ++k) sum.add(0, of_lane(mine, k));
+            }
+            if (lane == 0) of_strips[strip] = sum.values[0];
         }
     });
-    __syncthreads();
+}
+
+/// After all strips, by the first warp of a block.
+template <class K, class Memory>
+__device__ __forceinline__ void store_totals(const K& kernel, const KernelArguments& arguments,
+                                             const Memory& memory_of) {
     if (core::warp_rank() > 0) return;
     typename K::template Sums<1> sums;
     sums.each(sums, [&](int i, auto& sum, auto&) {
-        for (index_t strip = core::lane_rank(); strip < walk.strips(); strip += lanes) {
-            add_number(sum, 0, of_strips[i * walk.strips() + strip]);
+        const auto* const of_strips = memory_of(i, sum);
+        for (index_t strip = core::lane_rank(); strip < arguments.walk.strips(); strip += lanes) {
+            sum.add(0, of_strips[strip]);
         }
         sum.values[0] = total_of_warp(sum);
     });
     if (core::lane_rank() == 0) kernel.store_sums(arguments.symbols, sums);
+}
+
+/// After compute_elements, of blocks of (32, n) threads; the block that is done last adds up all
+/// strips.
+template <class K>
+__device__ __forceinline__ void finish(const KernelArguments& arguments) {
+    const auto memory_of = [&](int i, const auto& sum) {
+        return memory_of_strips<K>(arguments, i, sum);
+    };
+    add_strips<K>(arguments, index_t(blockIdx.x) * blockDim.y + threadIdx.y,
+                  index_t(gridDim.x) * blockDim.y, memory_of);
+    if (gridDim.x > 1) {
+        __threadfence();
+        __syncthreads();
+        unsigned* const before = core::shared<unsigned>();
+        if (core::thread_rank() == 0) *before = atomicAdd(arguments.blocks_done, 1U);
+        __syncthreads();
+        if (*before + 1 < gridDim.x) return;
+        if (core::thread_rank() == 0) *arguments.blocks_done = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    store_totals(K(arguments.symbols), arguments, memory_of);
 }
 
 #endif

@@ -495,7 +495,7 @@ def program(
         Repetitions after which a ``while`` is an error.
     tier : {"automatic", "interpreted", "compiled"}
         Whether the system's C++ compiler makes machine code of kernels when they are first needed,
-        which takes 0.2 to 2 s and is kept on disk. By default if it can.
+        which takes 0.2 to 4 s and is kept on disk. By default if it can.
     device : {"auto", "cpu", "gpu", "gpu:N"}
         As for :func:`flow`: arrays on a GPU are computed there, others on GPU 0 if it can be used.
     threads : int, optional

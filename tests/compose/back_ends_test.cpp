@@ -11,6 +11,7 @@
 #include "tests/compose/random_program.hpp"
 #include "tests/compose/run_on_gpu.hpp"
 #include "tests/compose/simt_executable.hpp"
+#include "tests/compose/thesis_programs.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::compose {
@@ -105,10 +106,11 @@ const std::map<std::string, std::string>& programs() {
             input b: array c64[9, 600]; input z: array c128[9, 600]; input i: array i64[9, 600];
             input m: array bool[9, 600]; local q: scalar f32; local r: scalar f64;
             local s: scalar f32; local t: scalar c64; local u: scalar c128; local v: scalar i64;
-            local w: scalar i64; local k: scalar i64;
-            q = largest(x); r = smallest(y); s = largest_magnitude(a); t = dot(a, b); u = sum(z);
+            local w: scalar i64; local k: scalar i64; input d: array f32[300, 40]; input e: array f32[300, 40];
+            local f: scalar f32; local g: scalar f32;
+            f = dot(d, e); g = largest(e); q = largest(x); r = smallest(y); s = largest_magnitude(a); t = dot(a, b); u = sum(z);
             v = sum(i); w = smallest(i); k = count(m);
-            return q, r, s, t, u, v, w, k;
+            return q, r, s, t, u, v, w, k, f, g;
         })"},
         {"Matrices", R"(program p {
             input D: diagonals f32[3, 5000] at {-1, 0, 300}; input x: array f32[5000];
@@ -146,7 +148,7 @@ const std::map<std::string, std::string>& programs() {
             p = matrix_vector(A, x); s = transposed_matrix_vector(A, p); t = column_sums(A);
             r = row_sums(A); u = column_sums(A); C = outer_product(r, x);
             q = row_sums(B); D = outer_product(q, v0); B = add(B, D); v = column_sums(B);
-            A = add(A, C); t = transposed_matrix_vector(A, p);
+            A = add(A, C); t = transposed_matrix_vector(A, p); t = subtract(t, s); r = multiply(r, p); q = conj(q);
             return p, s, t, q, v, r, u;
         })"},
         {"Functions", R"(program p {
@@ -176,6 +178,24 @@ class ComposeBackEnds : public testing::TestWithParam<std::string> {
         return memory.bits();
     }
 };
+
+/// All loops as one kernel each that can be.
+Plan with_all_loop_kernels(Plan plan) {
+    const std::vector<int> loops = possible_loop_kernels(plan);
+    return with_loop_kernels(std::move(plan), loops);
+}
+
+TEST_P(ComposeBackEnds, HaveTheSameBitsWithLoopsInOneKernel) {
+    const Program program = parse(programs().at(GetParam()));
+    SimtExecutable executable(with_all_loop_kernels(plan(program, Registry(), Fusion::planned)));
+    if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
+    for (const core::LaneOrder order : {core::LaneOrder::forward, core::LaneOrder::random}) {
+        ProgramMemory memory(program, 7);
+        core::Simt simt(order, 5);
+        executable.run(simt, memory.arguments(), memory.results());
+        EXPECT_EQ(memory.bits(), on_cpu(Fusion::none, Tier::interpreted));
+    }
+}
 
 TEST_P(ComposeBackEnds, HaveTheSameBits) {
     const auto expected = on_cpu(Fusion::none, Tier::interpreted);
@@ -214,12 +234,117 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
         }
     }
 }
+TEST_P(ComposeBackEnds, HaveTheSameBitsWithLoopsInOneKernelOnAGpu) {
+    const tests::UsableGpu usable;
+    if (!usable.gpu) GTEST_SKIP() << usable.why_not();
+    core::Gpu gpu;
+    const Program program = parse(programs().at(GetParam()));
+    Executable<core::Gpu> executable(
+        gpu, with_all_loop_kernels(plan(program, Registry(), Fusion::planned)));
+    for (int run = 0; run < 2; ++run) {
+        ProgramMemory memory(program, 7);
+        run_on(gpu, executable, memory);
+        EXPECT_EQ(memory.bits(), on_cpu(Fusion::none, Tier::interpreted));
+    }
+}
+TEST(ComposeLoopKernels, ThatDoNotFitAGpuRunAsGraphs) {
+    const tests::UsableGpu usable;
+    if (!usable.gpu) GTEST_SKIP() << usable.why_not();
+    core::Gpu gpu;
+    // The sums of 3,750 strips are more than a block has on chip.
+    const Program program = parse(
+        "program p { inout x: array f32[30000, 9]; constant n = 3; local i: iteration i64;"
+        "local s: scalar f32; for i in n { s = dot(x, x); x = divide(x, s); } return x; }");
+    const auto bits = [&](const std::vector<int>& loops) {
+        ProgramMemory memory(program, 3);
+        Executable<core::Gpu> executable(
+            gpu, with_loop_kernels(plan(program, Registry(), Fusion::planned), loops));
+        run_on(gpu, executable, memory);
+        return memory.bits();
+    };
+    EXPECT_EQ(bits({0}), bits({}));
+}
+TEST(ComposeLoopKernels, RunBetweenFunctionsOfLibrariesOnAGpu) {
+    const tests::UsableGpu usable;
+    if (!usable.gpu) GTEST_SKIP() << usable.why_not();
+    core::Gpu gpu;
+    const Program program = parse(
+        "program p { inout x: array f32[70, 90]; constant n = 3; local i: iteration i64;"
+        "local y: array f32[70, 90]; stencil S: f32 zero {(0, 1): 0.3, (-1, 0): 0.2};"
+        "y = median(x); for i in n { x = stencil_product(S, y); y = copy(x); }"
+        "x = median(y); return x, y; }");
+    const auto bits = [&](const std::vector<int>& loops) {
+        ProgramMemory memory(program, 3);
+        Executable<core::Gpu> executable(
+            gpu, with_loop_kernels(plan(program, Registry(), Fusion::planned), loops));
+        for (int run = 0; run < 2; ++run) run_on(gpu, executable, memory);
+        return memory.bits();
+    };
+    EXPECT_EQ(bits({0}), bits({}));
+}
 #endif
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
                                          "Batches", "Reductions", "Functions", "Matrices",
                                          "Stencils", "RowsAndColumns", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
+
+/// Results of a plan on the SIMT host executor, for memory of seed 3; empty where nothing can run.
+std::vector<std::vector<std::byte>> on_simt(const Plan& plan) {
+    ProgramMemory memory(*plan.program, 3);
+    core::Simt simt(core::LaneOrder::random, 4);
+    SimtExecutable executable(plan);
+    if (!executable.reason.empty()) return {};
+    executable.run(simt, memory.arguments(), memory.results());
+    return memory.bits();
+}
+
+TEST(ComposeLoopKernels, OfTheThesisHaveTheSameBits) {
+    constexpr index_t rows = 37, columns = 300;
+    for (const Program& program :
+         {thesis::jacobi(rows, columns, 3), thesis::jacobi_flow(rows, columns, 0.25, 3),
+          thesis::blockwise_flow(rows, columns, 0.25, 3),
+          thesis::conjugate_gradients_flow(rows, columns, 0.25, 30, 9),
+          thesis::red_black_flow(rows, columns, 0.25, 3)}) {
+        const Plan made = plan(program, Registry(), Fusion::planned);
+        const Plan looped = with_all_loop_kernels(made);
+        EXPECT_EQ(loop_kernels(looped), std::vector{0});
+        EXPECT_EQ(on_simt(looped), on_simt(with_loop_kernels(made, {})));
+    }
+}
+
+TEST(ComposeLoopKernels, MayBeInOtherLoops) {
+    const Plan made = plan(parse(programs().at("BranchesAndWhile")), Registry(), Fusion::planned);
+    EXPECT_EQ(possible_loop_kernels(made), (std::vector{0, 1}));
+    const auto expected = on_simt(with_loop_kernels(made, {}));
+    EXPECT_EQ(on_simt(with_loop_kernels(made, std::vector{2})), expected);
+    EXPECT_EQ(on_simt(with_loop_kernels(made, std::vector{0, 2})), expected);
+}
+
+TEST(ComposeLoopKernels, TellThatALoopDoesNotEnd) {
+    const Plan made = with_all_loop_kernels(plan(
+        parse("program p { inout x: array f32[9, 9]; constant n = 3; local i: iteration i64;"
+              "inout c: scalar bool; input d: scalar bool; number k: f32 = 0.9;"
+              "for i in n { c = or(d, c); while c limit 5 { x = multiply(k, x); c = copy(d); } }"
+              "return x, c; }"),
+        Registry(), Fusion::planned));
+    EXPECT_EQ(loop_kernels(made), std::vector{0});
+    for (const bool ends : {true, false}) {
+        ProgramMemory memory(*made.program, 3);
+        for (const char* name : {"c", "d"}) {
+            *static_cast<bool*>(memory.arguments().at(name).data) = *name == 'c' || !ends;
+        }
+        core::Simt simt;
+        SimtExecutable executable(made);
+        if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
+        const auto run = [&] { executable.run(simt, memory.arguments(), memory.results()); };
+        if (ends) {
+            EXPECT_NO_THROW(run());
+        } else {
+            EXPECT_THROW(run(), core::InvalidArgument);
+        }
+    }
+}
 
 }  // namespace
 }  // namespace aperture::compose

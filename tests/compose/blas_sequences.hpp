@@ -34,7 +34,7 @@ inline constexpr BlasSequence blas_sequences[] = {
      "C = outer_product(u, v); B = add(A, C); C = outer_product(s, t); B = add(B, C);"
      "x = transposed_matrix_vector(B, y); x = multiply(b, x); x = add(x, z);"
      "w = matrix_vector(B, x); w = multiply(a, w); return B, x, w;",
-     3, 8, 4},
+     3, 8, 2},
     {"axpydot",  // z = w - a v, r = z . u
      "input w: vector; input v: vector; input u: vector; input a: scalar; local z: vector;"
      "local r: scalar;"
@@ -58,18 +58,18 @@ inline constexpr BlasSequence blas_sequences[] = {
      "local t: vector; local y: vector;"
      "y = matrix_vector(A, x); t = matrix_vector(B, x); y = multiply(a, y); t = multiply(b, t);"
      "y = add(y, t); return y;",
-     2, 2, 2},
+     2, 2, 1},
     {"sgemvt",  // x = b A^T y + z, w = a A x
      "input A: matrix; input y: vector; input z: vector; input a: scalar; input b: scalar;"
      "local x: vector; local w: vector;"
      "x = transposed_matrix_vector(A, y); x = multiply(b, x); x = add(x, z);"
      "w = matrix_vector(A, x); w = multiply(a, w); return x, w;",
-     2, 4, 4},
+     2, 4, 2},
     {"sgemv",  // z = a A x + b y
      "input A: matrix; input x: vector; input y: vector; input a: scalar; input b: scalar;"
      "local t: vector; local z: vector;"
      "z = matrix_vector(A, x); z = multiply(a, z); t = multiply(b, y); z = add(z, t); return z;",
-     1, 3, 2},
+     1, 3, 1},
     {"madd",  // C = A + B
      "input A: matrix; input B: matrix; local C: matrix; C = add(A, B); return C;", 3, 0, 1},
 };

@@ -370,23 +370,36 @@ TEST(ComposeFusionSpace, LegalSetsAreThoseOfTheKernelBuilder) {
         "p = matrix_vector(A, x); s = transposed_matrix_vector(A, p); C = outer_product(p, x);"
         "B = add(A, C); r = row_sums(B); t = transposed_matrix_vector(B, r); q = sum(A);"
         "t = add(t, s); return B, t, q; }"};
+    // Vectors along both sides, before and after images and sums.
+    texts.push_back(
+        "program p { input A: array f32[20, 30]; input x: array f32[30]; input u: array f32[20];"
+        "local B: array f32[20, 30]; local p: array f32[20]; local r: array f32[20];"
+        "local s: array f32[30]; local t: array f32[30]; t = add(x, x); r = multiply(u, u);"
+        "B = add(A, A); p = matrix_vector(B, x); s = column_sums(B); p = add(p, r);"
+        "s = multiply(s, t); t = transposed_matrix_vector(A, p); return B, p, s, t; }");
     for (unsigned seed = 0; seed < 20; ++seed) texts.push_back(RandomProgram(seed, 1).text());
     for (const std::string& text : texts) {
         const Blocks blocks(text);
         for (std::size_t block = 0; block < blocks.blocks.size(); ++block) {
             const FusionSpace space = blocks.space(block);
             if (calls_of(space) > 12) continue;
+            const auto& calls = blocks.blocks[block];
+            const bool has_lines = std::any_of(
+                calls.begin(), calls.end(),
+                [](const PlannedCall* planned) { return adds_lines(planned->match.level); });
             for (CallSet set = 1; set <= space.all(); ++set) {
                 if (!is_convex(space, set)) continue;
-                KernelBuilder kernel(blocks.program, Fusion::planned);
+                KernelBuilder kernel(blocks.program, Fusion::planned, has_lines);
                 bool accepted = true;
                 for (int call = 0; call < calls_of(space) && accepted; ++call) {
                     if (!has(set, call)) continue;
-                    const PlannedCall& planned = *blocks.blocks[block][std::size_t(call)];
+                    const PlannedCall& planned = *calls[std::size_t(call)];
                     accepted = kernel.accepts(planned);
                     kernel.add(planned);
                 }
                 EXPECT_EQ(space.is_legal(set), accepted) << text << "set " << set;
+                if (!accepted) continue;
+                EXPECT_EQ(space.is_whole(set), kernel.is_whole()) << text << "set " << set;
             }
         }
     }

@@ -29,7 +29,7 @@ using testing::ElementsAreArray;
 class ComposeKernelGroups : public testing::Test {
   protected:
     ComposeKernelGroups() {
-        // A death test's child has its parent's folder.
+        // The child of a death test has its parent's folder.
         constexpr const char* variable = "APERTURE_KERNEL_GROUPS_TEST";
         if (const char* const of_parent = std::getenv(variable)) {
             cache_ = of_parent;
@@ -94,14 +94,16 @@ TEST_F(ComposeKernelGroups, HaveEachTextOnce) {
         for (std::size_t i = 0; i < plans.size(); ++i) {
             ASSERT_EQ(places[i].size(), plans[i].kernels().size());
             for (std::size_t k = 0; k < places[i].size(); ++k) {
-                const auto& [group, number] = places[i][k];
+                const auto& [group, first] = places[i][k];
                 const std::string text =
                     generate(*plans[i].program, *plans[i].kernels()[k], target).text;
-                EXPECT_THAT(group->text, testing::HasSubstr(core::text("namespace kernel_", number,
-                                                                       " {\n", text, "}\n")));
-                const std::string name =
-                    function_name(target == Target::cpu ? "strips" : "elements", number);
-                EXPECT_THAT(group->functions, testing::Contains(name));
+                const std::size_t begin = group->text.find(" {\n" + text + "}\n");
+                ASSERT_NE(begin, std::string::npos);
+                const std::size_t space = group->text.rfind(' ', begin - 1) + 1;
+                const std::string name = core::text(
+                    "aperture::compose::generated::", group->text.substr(space, begin - space),
+                    target == Target::cpu ? "::strips" : "::elements");
+                EXPECT_EQ(group->functions[first], name);
                 const std::string whole = group->text + name;
                 EXPECT_EQ(functions.try_emplace(text, whole).first->second, whole);
                 names.insert(whole);

@@ -260,10 +260,32 @@ TEST(ComposePlan, IsThatOfItsKernels) {
     add(parse(RandomProgram::merged(8)));
     for (const Plan& made : plans) {
         const CallsOfKernels kernels = calls_of_kernels(made);
-        const Plan again = plan(*made.program, Registry(), kernels);
+        const Plan again =
+            with_loop_kernels(plan(*made.program, Registry(), kernels), loop_kernels(made));
         EXPECT_EQ(explain(again), explain(made));
         EXPECT_EQ(texts(again), texts(made));
         EXPECT_EQ(calls_of_kernels(again), kernels);
+    }
+}
+
+TEST(ComposePlan, HasLoopsAsOneKernel) {
+    const Plan made =
+        plan(parse("program p { inout x: array f32[9, 9]; inout z: batch f32[9, 4]; constant n = 3;"
+                   "local i: iteration i64; local k: iteration i64;"
+                   "for i in n { for k in n { x = add(x, x); } for k in n { z = add(z, z); } }"
+                   "for i in n { for k in n { x = add(x, x); } } return x; }"),
+             Registry(), Fusion::thesis);
+    EXPECT_THAT(loop_kernels(made), testing::IsEmpty());
+    EXPECT_THAT(possible_loop_kernels(made), testing::ElementsAre(1, 3));
+    const auto with = [&](const std::vector<int>& loops) { return with_loop_kernels(made, loops); };
+    EXPECT_THAT(loop_kernels(with({1, 4})), testing::ElementsAre(1, 4));
+    EXPECT_THAT(loop_kernels(with_loop_kernels(with({1, 4}), std::vector{3})),
+                testing::ElementsAre(3));
+    EXPECT_THAT(explain(with({1})), testing::HasSubstr("for k in 3, cooperative on a GPU\n"));
+    // Of batches, of none, in another one, twice.
+    for (const std::vector<int>& loops :
+         {std::vector{0}, std::vector{2}, std::vector{5}, std::vector{3, 4}, std::vector{1, 1}}) {
+        EXPECT_THROW(with(loops), core::InvalidArgument);
     }
 }
 

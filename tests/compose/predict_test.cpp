@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <string>
 
@@ -151,7 +151,49 @@ TEST(ComposePrediction, OfPlansCountsLoops) {
                    "if c { x = abs(x); } else { x = negate(x); break; } } return x; }"),
              Registry(), Fusion::thesis);
     const double kernel = predicted_seconds(*made.program, *made.kernels()[1], h100);
-    EXPECT_NEAR(predicted_seconds(made, h100), 22 * kernel, 1e-3 * kernel);
+    // A GPU decides 21 times: whether there is another time, which branch runs, and what a break
+    // leaves.
+    EXPECT_NEAR(predicted_seconds(made, h100), 22 * kernel + 21 * 4.5 * h100.launch_seconds,
+                1e-3 * kernel);
+    const Machine cpu{
+        .bytes_a_second = 1e10, .flops_a_second = 1e10, .double_flops_a_second = 1e10};
+    const double on_cpu = predicted_seconds(*made.program, *made.kernels()[1], cpu);
+    EXPECT_NEAR(predicted_seconds(made, cpu), 22 * on_cpu, 1e-3 * on_cpu);
+}
+
+TEST(ComposePrediction, ChoosesLoopsInOneKernel) {
+    const auto loops = [](int rows, const std::string& body, const Machine& machine) {
+        return loop_kernels(plan(parse(core::text("program p { inout x: array f32[", rows,
+                                                  ", 592]; constant n = 100;"
+                                                  "number half: f32 = 0.5; local i: iteration i64; "
+                                                  "local k: iteration i64; local s: scalar f32;"
+                                                  "local c: scalar bool; local y: batch f32[9, 4];"
+                                                  "inout z: batch f32[9, 4];",
+                                                  body, "return x; }")),
+                                 Registry(), Fusion::planned, machine));
+    };
+    const std::string body =
+        "for i in n { x = multiply(x, half); s = sum(x); c = less(s, half); if c { break; } }";
+    EXPECT_THAT(loops(388, body, h100), testing::ElementsAre(0));
+    Machine slow = h100;
+    slow.barrier_seconds = 100e-6;
+    EXPECT_THAT(loops(388, body, slow), testing::IsEmpty());
+    Machine small = h100;
+    small.cache_bytes = 1 << 20;
+    EXPECT_THAT(loops(388, body, small), testing::IsEmpty());
+    Machine cpu = h100;
+    cpu.multiprocessors = 0;
+    EXPECT_THAT(loops(388, body, cpu), testing::IsEmpty());
+    // Without conditions a barrier must take less than a launch and the first loads.
+    const std::string counted = "for i in n { x = multiply(x, half); }";
+    EXPECT_THAT(loops(388, counted, h100), testing::ElementsAre(0));
+    Machine slower = h100;
+    slower.barrier_seconds = 1.5e-6;
+    EXPECT_THAT(loops(388, counted, slower), testing::IsEmpty());
+    EXPECT_THAT(loops(388, body, slower), testing::ElementsAre(0));
+    // The outer loop has a kernel of batches.
+    EXPECT_THAT(loops(388, "for k in n { z = multiply(half, z); " + body + "}", h100),
+                testing::ElementsAre(1));
 }
 
 TEST(ComposePrediction, RefusesMachinesWithoutRates) {

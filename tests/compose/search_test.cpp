@@ -152,7 +152,7 @@ TEST_F(ComposeTuning, RunsOnceForTheCaller) {
                                     Tier::interpreted);
         plain.run(cpu_, once.arguments(), once.results());
         Tuning tuning = quick(Tune::full);
-        tuning.most_seconds = 0.1;
+        tuning.most_seconds = 1;
         auto made =
             run_tuned(cpu_, program, Registry(), tuned.arguments(), tuned.results(), tuning);
         EXPECT_GT(made.plans_tried, 1U) << "seed " << seed;
@@ -229,6 +229,35 @@ TEST_F(ComposeTuning, TheRememberedPlanIsTheIncumbent) {
     EXPECT_THAT(plans(Tune::full, none), ElementsAre(none, calls_of_kernels(first)));
 }
 
+TEST_F(ComposeTuning, LoopsAreTriedAsOneKernelAndAsSeveral) {
+    const Program program = parse(
+        "program p { inout x: array f32[388, 592]; constant n = 100; local i: iteration i64;"
+        "number half: f32 = 0.5; local s: scalar f32; local c: scalar bool;"
+        "for i in n { x = multiply(x, half); s = sum(x); c = less(s, half); if c { break; } }"
+        "return x; }");
+    using Loops = std::vector<int>;
+    const auto tried = [&](const Machine& machine, const std::optional<Remembered>& remembered) {
+        std::vector<Loops> all;
+        for (const Plan& made : plans_to_try(program, Registry(), machine, Tune::incremental,
+                                             remembered, {.plans = 5, .compile_seconds = 10})) {
+            all.push_back(loop_kernels(made));
+        }
+        return all;
+    };
+    EXPECT_THAT(tried(h100, {}),
+                testing::AllOf(testing::Contains(Loops{}), testing::Contains(Loops{0})));
+    Machine slow = h100;
+    slow.barrier_seconds = 25e-6;
+    EXPECT_THAT(loop_kernels(plan(program, Registry(), Fusion::planned, slow)), ElementsAre());
+    EXPECT_THAT(tried(slow, {}), testing::Contains(Loops{0}));
+    EXPECT_THAT(tried(measured_machine(cpu_), {}), testing::Each(Loops{}));
+
+    const CallsOfKernels kernels = calls_of_kernels(plan(program, Registry(), Fusion::thesis));
+    EXPECT_THAT(tried(h100, Remembered{kernels, 1, 1, {0}}), ElementsAre(Loops{0}));
+    EXPECT_THAT(tried(h100, Remembered{kernels, 1, 1}), ElementsAre(Loops{}));
+    EXPECT_GT(tried(h100, Remembered{kernels, 1, 1, {1}}).size(), 1U) << "an impossible one";
+}
+
 TEST_F(ComposeTuning, ImpossiblePlansAreSoughtAgain) {
     const ProgramMemory memory(program_, 1);
     const std::string device = cpu_.name() + ", interpreted";
@@ -280,14 +309,15 @@ TEST_F(ComposeTuning, MemoryInPlaceIsRestoredAfterErrors) {
         "local y: array f32[9, 30]; local z: array f32[9, 30]; y = stencil_product(S, x);"
         "z = stencil_product(S, y); x = add(y, z); c = not(c);"
         "while c limit 3 { x = add(x, x); y = copy(x); c = or(c, c); } return y; }");
-    ProgramMemory memory(program, 1);
-    *static_cast<bool*>(memory.arguments().at("c").data) = false;
-    const auto before = memory.bits();
+    const ProgramMemory memory(program, 1), before(program, 1);
+    for (const ProgramMemory* of : {&memory, &before}) {
+        *static_cast<bool*>(of->arguments().at("c").data) = false;
+    }
     EXPECT_THROW(run_tuned(cpu_, program, Registry(), memory.arguments(), memory.results(),
                            quick(Tune::full)),
                  core::InvalidArgument);
-    EXPECT_EQ(memory.bits()[0], before[0]);
-    EXPECT_EQ(memory.bits()[1], before[1]);
+    EXPECT_EQ(memory.bits()[0], before.bits()[0]);
+    EXPECT_EQ(memory.bits()[1], before.bits()[1]);
     EXPECT_EQ(plans_kept(), 0U);
 
     Arguments arguments = memory.arguments();
@@ -340,9 +370,9 @@ TEST_F(ComposeTuning, KernelsAreTimed) {
     const auto kernels = executable.plan().kernels();
     ASSERT_EQ(seconds.size(), kernels.size());
     EXPECT_GT(seconds.front(), 0);
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        EXPECT_GE(seconds[i], 0);
-        EXPECT_LT(seconds[i], 1);
+    for (const double of_kernel : seconds) {
+        EXPECT_GE(of_kernel, 0);
+        EXPECT_LT(of_kernel, 1);
     }
     EXPECT_THAT(explain(executable.plan(), h100, seconds), HasSubstr(" us measured"));
 }

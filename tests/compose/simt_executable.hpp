@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "libcompose/emit.hpp"
 #include "libcompose/host_compiler.hpp"
+#include "libcompose/loops.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/steps.hpp"
 #include "libcore/gpu/launch.cuh"
@@ -16,7 +18,7 @@
 namespace aperture::compose {
 
 /// A plan whose kernels, those for a GPU, run on the SIMT host executor; the host walks through its
-/// steps.
+/// steps, but for loops that are one kernel.
 class SimtExecutable {
   public:
     explicit SimtExecutable(Plan plan) : plan_(std::move(plan)), memory_(plan_) {
@@ -32,6 +34,11 @@ class SimtExecutable {
             }
             generated.push_back(generate(*plan_.program, *kernel, Target::device));
         }
+        for (const Step* loop : loops_in_one_kernel(plan_)) {
+            loop_places_[loop_of(*loop)->number] = generated.size();
+            source.functions.push_back(function_name("loop", generated.size()));
+            generated.push_back(generate(*plan_.program, *loop));
+        }
         source.text = text_of(generated, Target::device);
         const HostCompiled compiled = compile_on_host(source);
         library_ = compiled.loaded;
@@ -43,8 +50,9 @@ class SimtExecutable {
         memory_.bind(arguments, results);
         const auto run = [&](const Kernel& kernel) {
             std::vector<kernels::SumNumber> sums(std::size_t(sums_of(kernel, Target::device)));
+            unsigned blocks_done = 0;
             const kernels::KernelArguments values{memory_.symbols(), walk_over(kernel.elements),
-                                                  sums.data()};
+                                                  sums.data(), &blocks_done};
             const auto launch = [&](const char* of, const LaunchShape& shape) {
                 core::launch(simt, function(of, kernel),
                              {{std::min(shape.grid_x, most_blocks), shape.grid_y},
@@ -55,7 +63,23 @@ class SimtExecutable {
             launch("elements", launch_of(kernel));
             if (has_finish(kernel)) launch("finish", finish_of(kernel));
         };
-        Steps(*plan_.program, memory_, run).walk(plan_.steps);
+        const auto run_loop = [&](const LoopStep& loop) {
+            const LaunchShape shape = launch_of(*plan_.program, loop);
+            std::vector<kernels::SumNumber> sums(std::size_t(sums_of(loop)));
+            int unended = 0;
+            const unsigned resident = static_cast<unsigned>(simt.multiprocessors()) * 2;
+            core::launch_cooperative(simt,
+                                     library_->function<void(kernels::LoopArguments)>(
+                                         function_name("loop", loop_places_.at(loop.number))),
+                                     {std::min({shape.grid_x, most_blocks, resident}),
+                                      {shape.block_x, shape.block_y},
+                                      static_cast<std::size_t>(shape.shared_bytes)},
+                                     kernels::LoopArguments{const_cast<void**>(memory_.symbols()),
+                                                            sums.data(), nullptr, &unended});
+            core::expects(unended == 0, "a loop did not end within its limit");
+            return true;
+        };
+        Steps(*plan_.program, memory_, Overloaded{run, run_loop}).walk(plan_.steps);
         memory_.finish(results);
     }
 
@@ -74,7 +98,8 @@ class SimtExecutable {
     Plan plan_;
     HostMemory memory_;
     std::shared_ptr<const HostLibrary> library_;
-    std::vector<std::size_t> places_;  // in the text, by kernels' numbers
+    std::vector<std::size_t> places_;         // in the text, by kernels' numbers
+    std::map<int, std::size_t> loop_places_;  // by loops' numbers
 };
 
 }  // namespace aperture::compose

@@ -66,9 +66,11 @@ TEST_F(ComposeWisdom, GivesWhatWasKept) {
     EXPECT_EQ(found->kernels, one_by_one_);
     EXPECT_EQ(found->predicted_seconds, 0.25);
     EXPECT_EQ(found->measured_seconds, 0.5);
+    EXPECT_TRUE(found->loop_kernels.empty());
     EXPECT_FALSE(wisdom.plan("a third device", program_));
-    wisdom.keep("a device", program_, {both_, 1, 2});
+    wisdom.keep("a device", program_, {both_, 1, 2, {0, 3}});
     EXPECT_EQ(kernels(), both_) << "the last one counts";
+    EXPECT_EQ(wisdom.plan("a device", program_)->loop_kernels, (std::vector{0, 3}));
     EXPECT_EQ(lines().size(), 3U);
     struct stat status {};
     ASSERT_EQ(stat(file_.c_str(), &status), 0);
@@ -109,19 +111,21 @@ TEST_F(ComposeWisdom, SkipsWhatIsDamaged) {
                                            "",
                                            "\xff\xfe" + hash,
                                            "[\"" + hash + "\"]",
-                                           "{\"text\":\"" + hash + "\"}",
+                                           core::text(R"({"text":")", hash, "\"}"),
                                            with("0"),
                                            with("[0,1]"),
                                            with("[[0,1.5]]"),
                                            with("[[0,\"1\"]]"),
                                            with("[[0,null]]"),
                                            with("[[0,1e300]]"),
+                                           with("[[0,1]],\"loop_kernels\":1"),
+                                           with("[[0,1]],\"loop_kernels\":[1.5]"),
                                            slow.dump(),
                                            std::string(100000, '[') + hash};
     for (const std::string& line : damaged) {
         write(line + "\n");
         EXPECT_EQ(kernels(), CallsOfKernels()) << line.substr(0, 200);
-        write(good + "\n" + line + "\n");
+        write(core::text(good, '\n', line, '\n'));
         EXPECT_EQ(kernels(), both_) << line.substr(0, 200);
         // A disk that was full left no end of a line: the next one is lost, too.
         write(line);

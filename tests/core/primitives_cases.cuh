@@ -418,15 +418,34 @@ __global__ void rotate_over_grid(int rounds, T* values) {
     }
 }
 
+template <class T>
+__global__ void rotate_by_barrier(int rounds, T* values, unsigned long long* arrivals) {
+    const unsigned total = gridDim.x * blockDim.x;
+    const unsigned own = blockIdx.x * blockDim.x + threadIdx.x;
+    core::GridBarrier grid(arrivals);
+    for (int round = 0; round < rounds; ++round) {
+        const T read = values[(own + 1) % total];
+        grid.sync();
+        values[own] = read;
+        grid.sync();
+    }
+}
+
 template <class Executor>
 void expect_grid_synchronisation(Executor& executor) {
     constexpr int blocks = 7, threads = 40, rounds = 5, total = blocks * threads;
     const std::vector<int> in = samples<int>(total);
     Buffer<int, Executor> values = bring(executor, in);
+    Buffer<unsigned long long, Executor> arrivals = bring(executor, std::vector{0ULL});
     core::launch_cooperative(executor, rotate_over_grid<int>, {blocks, threads}, rounds,
                              values.data());
+    // Launches one after the other have one count.
+    for (int launch = 0; launch < 2; ++launch) {
+        core::launch_cooperative(executor, rotate_by_barrier<int>, {blocks, threads}, rounds,
+                                 values.data(), arrivals.data());
+    }
     const std::vector<int> out = fetch<Executor, int>(executor, values);
-    for (std::size_t i = 0; i < total; ++i) ASSERT_EQ(out[i], in[(i + rounds) % total]);
+    for (std::size_t i = 0; i < total; ++i) ASSERT_EQ(out[i], in[(i + 3 * rounds) % total]);
 }
 
 }  // namespace aperture::primitives

@@ -29,7 +29,9 @@ struct Machine {
     double launch_seconds = 0;  ///< what a kernel takes besides
     // The rest is of GPUs.
     double latency_seconds = 0;  ///< of memory
-    int multiprocessors = 0;     ///< 0 of a CPU
+    double barrier_seconds = 0;  ///< of a kernel's blocks that wait for each other
+    double cache_bytes = 0;
+    int multiprocessors = 0;  ///< 0 of a CPU
     // What a multiprocessor has for blocks.
     int registers = 0;
     int shared_bytes = 0;
@@ -43,6 +45,8 @@ inline constexpr Machine h100{.bytes_a_second = 2.8e12,
                               .double_flops_a_second = 33.5e12,
                               .launch_seconds = 1e-6,
                               .latency_seconds = 346e-9,
+                              .barrier_seconds = 1e-6,
+                              .cache_bytes = 50 << 20,
                               .multiprocessors = 132,
                               .registers = 65536,
                               .shared_bytes = 233472};
@@ -84,13 +88,17 @@ struct Kernel {
 };
 
 struct Step;
-struct Repeat {
-    const Loop* loop;
+struct LoopStep {
     std::vector<Step> body;
+    int number = 0;  ///< of all loops, from 0 in the order of the program
+    /// Whether a GPU runs it, with all loops in it, as one kernel.
+    bool in_one_kernel = false;
 };
-struct RepeatWhile {
+struct Repeat : LoopStep {
+    const Loop* loop;
+};
+struct RepeatWhile : LoopStep {
     const While* loop;
-    std::vector<Step> body;
 };
 struct Branch {
     const If* branch;
@@ -127,10 +135,20 @@ CallsOfKernels calls_of_kernels(const Plan& plan);
 /// calls of one cannot run together, or if data do not allow the order.
 Plan plan(Program program, const Registry& registry, const CallsOfKernels& kernels);
 
+/// Numbers of loops that run as one kernel each, if a GPU runs them, and of the outermost ones that
+/// can: all kernels in them are generated, not of batches, and add up no rows or columns. Plans of
+/// Fusion::planned choose by prediction, others have none.
+std::vector<int> loop_kernels(const Plan& plan);
+std::vector<int> possible_loop_kernels(const Plan& plan);
+/// The plan with these loops as one kernel each, and no others. Throws InvalidArgument if one of
+/// them cannot be.
+Plan with_loop_kernels(Plan plan, std::span<const int> loops);
+
 /// Seconds that a kernel takes: of loads and stores or of operations, whichever is more, and of its
 /// launch. A GPU is as fast as it can be if enough bytes and warps are under way.
 double predicted_seconds(const Program& program, const Kernel& kernel, const Machine& machine);
-/// Of a run: counted loops as often as they say, others and branches once.
+/// Of a run: counted loops as often as they say, others and branches once. Counts what a GPU needs
+/// to decide on conditions, too.
 double predicted_seconds(const Plan& plan, const Machine& machine);
 
 /// The kernels, what each loads, stores and keeps in registers, and the bytes that it moves.
