@@ -488,6 +488,7 @@ __device__ __forceinline__ void compute_in_parts(const KernelArguments& argument
         index_t row = part * strips_of_block * row_strip;
         const index_t end = end_of_strip(walk, (part + 1) * strips_of_block - 1);
         const index_t second_strip = row + row_strip;
+        const bool has_second = strips_of_block == 2 && end > second_strip;
         Columns columns(kernel, walk, warp, warps);
         typename Columns::Entries loaded;
         columns.load(kernel, RowPlace<K>(walk, row), loaded);
@@ -527,9 +528,9 @@ __device__ __forceinline__ void compute_in_parts(const KernelArguments& argument
                                   now.of[i], values, columns.sums[i]);
                 }
             }
-            if (strips_of_block == 2 && row + 1 == second_strip) columns.keep(first_strip);
+            if (has_second && row + 1 == second_strip) columns.keep(first_strip);
         }
-        if (strips_of_block == 2 && end > second_strip) columns.add(first_strip);
+        if (has_second) columns.add(first_strip);
         columns.template store<strips_of_block>(arguments, part);
     }
 }

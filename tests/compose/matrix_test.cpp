@@ -164,6 +164,22 @@ TEST(ComposeMatrices, SumsOfRowsAndColumnsHaveTheSameBits) {
     after(line_program(cases), unchanged);
 }
 
+TEST(ComposeMatrices, BlocksOfTwoStripsHaveTheSameBits) {
+    std::vector<LineCase> cases;
+    // The last block has a part of a strip, a whole one, one and a part, and both.
+    for (const int rows : {20, 96, 100, 128}) cases.push_back(line_case("f32", rows, 300, 1));
+    cases.push_back(line_case("f32", 96, 512, 6));
+    cases.push_back(line_case("f64", 96, 256, 4));
+    const Program program = parse(line_program(cases));
+    const auto expected = after(plan(program, Registry(), Fusion::none), Tier::interpreted);
+    SimtExecutable executable(plan(program, Registry(), Fusion::thesis), true);
+    if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
+    ProgramMemory memory(program, 3);
+    core::Simt simt(core::LaneOrder::random, 5);
+    executable.run(simt, memory.arguments(), memory.results());
+    EXPECT_TRUE(memory.bits() == expected.bits());
+}
+
 /// Random calls on images and on the vectors along their sides. Values stay small.
 LineCase random_lines(unsigned seed, int rows, int columns) {
     std::mt19937 generator(seed);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ namespace aperture::compose {
 /// steps, but for loops that are one kernel.
 class SimtExecutable {
   public:
-    explicit SimtExecutable(Plan plan) : plan_(std::move(plan)), memory_(plan_) {
+    /// `with_two_strips`: a block that reads rows twice takes two strips, as those of large images.
+    explicit SimtExecutable(Plan plan, bool with_two_strips = false)
+        : plan_(std::move(plan)), memory_(plan_), two_strips_(with_two_strips) {
         HostSource source{{}, {}, included_texts(plan_)};
         source.texts.push_back(core::simt::kernel_texts());
         std::vector<GeneratedKernel> generated;
@@ -33,6 +36,7 @@ class SimtExecutable {
                 source.functions.push_back(function_name("finish", generated.size()));
             }
             generated.push_back(generate(*plan_.program, *kernel, Target::device));
+            if (two_strips_) take_two_strips(generated.back().text);
         }
         for (const Step* loop : loops_in_one_kernel(plan_)) {
             loop_places_[loop_of(*loop)->number] = generated.size();
@@ -53,7 +57,8 @@ class SimtExecutable {
             unsigned blocks_done = 0;
             const kernels::KernelArguments values{memory_.symbols(), walk_over(kernel.elements),
                                                   sums.data(), &blocks_done};
-            const auto launch = [&](const char* of, const LaunchShape& shape) {
+            const auto launch = [&](const char* of, LaunchShape shape) {
+                if (two_strips_) shape.shared_bytes = most_bytes_on_chip;
                 core::launch(simt, function(of, kernel),
                              {{std::min(shape.grid_x, most_blocks), shape.grid_y},
                               {shape.block_x, shape.block_y},
@@ -89,6 +94,12 @@ class SimtExecutable {
     unsigned most_blocks = std::numeric_limits<unsigned>::max();
 
   private:
+    static void take_two_strips(std::string& text) {
+        const std::regex elements("(compute_rows<Kernel, \\d+), 1,"),
+            finish("finish_rows<Kernel, 1>");
+        text = std::regex_replace(text, elements, "$1, 2,");
+        text = std::regex_replace(text, finish, "finish_rows<Kernel, 2>");
+    }
     auto function(const char* of, const Kernel& kernel) const
         -> void (*)(kernels::KernelArguments) {
         return library_->function<void(kernels::KernelArguments)>(
@@ -97,6 +108,7 @@ class SimtExecutable {
 
     Plan plan_;
     HostMemory memory_;
+    bool two_strips_;
     std::shared_ptr<const HostLibrary> library_;
     std::vector<std::size_t> places_;         // in the text, by kernels' numbers
     std::map<int, std::size_t> loop_places_;  // by loops' numbers
