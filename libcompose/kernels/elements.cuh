@@ -329,8 +329,9 @@ __device__ __forceinline__ void compute_elements(const KernelArguments& argument
     const index_t row_stride = index_t(gridDim.y) * blockDim.y;
     for (index_t row = index_t(blockIdx.y) * blockDim.y + threadIdx.y; row < walk.rows;
          row += row_stride) {
-        const index_t length = walk.row_length(row);
-        for (index_t first = index_t(blockIdx.x) * columns_of_warp; first < length;
+        // All pieces of a row have a sum, also those beyond the end of a vector.
+        const index_t end = K::sums > 0 ? walk.columns : walk.row_length(row);
+        for (index_t first = index_t(blockIdx.x) * columns_of_warp; first < end;
              first += index_t(gridDim.x) * columns_of_warp) {
             compute_piece<columns_of_thread>(kernel, arguments, row, first);
         }

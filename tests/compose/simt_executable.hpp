@@ -53,7 +53,7 @@ class SimtExecutable {
         validate(*plan_.program, arguments, results);
         memory_.bind(arguments, results);
         const auto run = [&](const Kernel& kernel) {
-            std::vector<kernels::SumNumber> sums(std::size_t(sums_of(kernel, Target::device)));
+            auto sums = numbers_of_others(sums_of(kernel, Target::device));
             unsigned blocks_done = 0;
             const kernels::KernelArguments values{memory_.symbols(), walk_over(kernel.elements),
                                                   sums.data(), &blocks_done};
@@ -70,7 +70,7 @@ class SimtExecutable {
         };
         const auto run_loop = [&](const LoopStep& loop) {
             const LaunchShape shape = launch_of(*plan_.program, loop);
-            std::vector<kernels::SumNumber> sums(std::size_t(sums_of(loop)));
+            auto sums = numbers_of_others(sums_of(loop));
             int unended = 0;
             const unsigned resident = static_cast<unsigned>(simt.multiprocessors()) * 2;
             core::launch_cooperative(simt,
@@ -94,6 +94,12 @@ class SimtExecutable {
     unsigned most_blocks = std::numeric_limits<unsigned>::max();
 
   private:
+    /// Memory for sums, in which others left NaN.
+    static std::vector<kernels::SumNumber> numbers_of_others(index_t count) {
+        kernels::SumNumber left;
+        std::fill(std::begin(left.bytes), std::end(left.bytes), 0xff);
+        return std::vector<kernels::SumNumber>(std::size_t(count), left);
+    }
     static void take_two_strips(std::string& text) {
         const std::regex elements("(compute_rows<Kernel, \\d+), 1,"),
             finish("finish_rows<Kernel, 1>");
