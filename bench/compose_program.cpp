@@ -89,12 +89,11 @@ std::vector<float> expected_of(const compose::Program& program, ProgramData data
 
 void expect_close(benchmark::State& state, const ProgramData& data,
                   const std::vector<float>& expected, float tolerance) {
-    float largest = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        const float difference = std::abs(data.result[i] - expected[i]);
-        if (!(difference <= largest)) largest = difference;
+        if (std::abs(data.result[i] - expected[i]) <= tolerance) continue;
+        fail(state, core::text("result ", i, " is ", data.result[i], ", expected ", expected[i]));
+        return;
     }
-    if (!(largest <= tolerance)) fail(state, core::text("a result is wrong by ", largest));
 }
 
 double bytes_of(const compose::Plan& plan) {

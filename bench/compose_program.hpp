@@ -38,7 +38,7 @@ struct ProgramData {
 
 /// Interpreted, without fusion: the oracle, which tests compare with arithmetic in double.
 std::vector<float> expected_of(const compose::Program& program, ProgramData data);
-/// Fails unless all results differ by no more.
+/// Fails unless all results differ by at most `tolerance`.
 void expect_close(benchmark::State& state, const ProgramData& data,
                   const std::vector<float>& expected, float tolerance);
 /// What a plan's kernels load and store.

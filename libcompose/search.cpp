@@ -70,6 +70,7 @@ void add_kernels(std::map<std::vector<int>, double>& seconds, const Plan& plan) 
 }  // namespace
 
 TrialLimits limits_of(const Tuning& tuning) {
+    core::expects(tuning.most_plans > 0, "most_plans is 0; expected at least 1");
     constexpr double seconds = 0.8;
     return {tuning.most_plans, seconds * static_cast<double>(processors())};
 }

@@ -130,8 +130,8 @@ sequences: list[tuple[Any, Any, tuple[Any, ...]]] = [
 
 # %% [markdown]
 # BiCGK's two products and both of ATAX read the matrix once. GEMVER makes B and its first product
-# in one kernel, and reads B again for the second, which needs all of x. Scaled sums of rows are a
-# kernel of their own, over vectors.
+# in one kernel, and reads B again for the second, which needs all of x. What is computed of sums of
+# rows or columns, as the whole of SGEMV, is in the kernel that makes them.
 
 
 # %%

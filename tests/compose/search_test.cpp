@@ -301,6 +301,13 @@ TEST_F(ComposeTuning, MayLeaveTheFileAlone) {
     EXPECT_EQ(run(memory, tuning).plans_tried, 0U);
 }
 
+TEST_F(ComposeTuning, NeedsAPlan) {
+    const ProgramMemory memory(program_, 1);
+    Tuning tuning = quick();
+    tuning.most_plans = 0;
+    EXPECT_THROW(run(memory, tuning), core::InvalidArgument);
+}
+
 TEST_F(ComposeTuning, MemoryInPlaceIsRestoredAfterErrors) {
     // The loop does not end.
     const Program program = parse(

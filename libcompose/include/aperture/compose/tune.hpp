@@ -34,7 +34,7 @@ struct Tuning {
     std::filesystem::path wisdom{};
     /// Nothing is written into it.
     bool read_only = false;
-    /// Plans that are tried.
+    /// Plans that are tried, at least 1.
     std::size_t most_plans = 8;
     /// For making them ready and trying them. The first one's first run may take longer.
     double most_seconds = 5;

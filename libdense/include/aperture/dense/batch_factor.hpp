@@ -26,7 +26,7 @@ enum class Factorisation {
 enum class Pivoting {
     none,  ///< for matrices that need no exchange, as diagonally dominant ones
     /// The entry of largest magnitude in the pivot's column: backward stable. Where the pivots are
-    /// not returned, a Gpu may take one that is 2^-13 smaller, or a NaN.
+    /// not returned, a Gpu may take one that is smaller by a part of 2^-13, or a NaN.
     partial,
 };
 
