@@ -138,9 +138,7 @@ class ComposedProgramOn {
         : worker_(where),
           registry_(registry_with(operations)),
           is_tuned_(fusion == "tuned"),
-          plan_(compose::plan(
-              compose::parse(text), registry_,
-              is_tuned_ ? compose::Fusion::thesis : core::parse_choice("fusion", fusions, fusion))),
+          plan_(plan_of(text, fusion)),
           tier_(core::parse_choice("tier", tiers, tier)) {}
 
     std::string explanation() const { return compose::explain(plan_); }
@@ -185,6 +183,19 @@ class ComposedProgramOn {
         compose::Arguments arguments{};
         std::vector<compose::Argument> results{};
     };
+
+    /// Predictions are made for this CPU, or for an H100.
+    compose::Plan plan_of(const std::string& text, const std::string& fusion) {
+        const auto word =
+            is_tuned_ ? compose::Fusion::thesis : core::parse_choice("fusion", fusions, fusion);
+        compose::Machine machine = compose::h100;
+        if constexpr (!core::is_gpu<Executor>) {
+            if (word == compose::Fusion::planned) {
+                machine = compose::measured_machine(worker_.executor());
+            }
+        }
+        return compose::plan(compose::parse(text), registry_, word, machine);
+    }
 
     compose::Executable<Executor>& executable() {
         if (!executable_) executable_.emplace(worker_.executor(), plan_, tier_);
