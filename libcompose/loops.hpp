@@ -69,8 +69,8 @@ bool is_unrolled(const Program& program, const std::vector<Step>& steps);
 /// and those that add up rows or columns, cannot: their blocks have other threads.
 bool may_be_one_kernel(const LoopStep& loop);
 
-/// Numbers of the loops that are predicted to be faster as one kernel each. What they load and
-/// store stays in the cache.
+/// Numbers of the loops that are predicted to be faster as one kernel each, of those whose arrays
+/// stay in the cache.
 std::vector<int> best_loop_kernels(const Plan& plan, const Machine& machine);
 
 /// The loops that are a kernel of their own.

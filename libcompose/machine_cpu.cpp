@@ -81,7 +81,6 @@ void measure_rates(core::Cpu& cpu, Machine& machine) {
     // is the wait for a processor that another program has.
     constexpr double least_launch = 1e-7, most_launch = 5e-5;
     machine.launch_seconds = std::clamp(region_seconds(threads), least_launch, most_launch);
-    machine.latency_seconds = 0;
 }
 
 }  // namespace aperture::compose

@@ -114,7 +114,7 @@ std::vector<Plan> plans_to_try(const Program& program, const Registry& registry,
     add_kernels(to_compile, all.front());
     std::vector<Plan> candidates = best_plans(program, registry, most.plans, machine);
     if (machine.multiprocessors > 0) {
-        // The best one with other loops as one kernel than is predicted to be fastest.
+        // The best one, with no loop as one kernel, and with all that can be.
         for (const auto& loops : {std::vector<int>(), possible_loop_kernels(candidates.front())}) {
             candidates.insert(candidates.begin() + 1, with_loop_kernels(candidates.front(), loops));
         }

@@ -135,10 +135,11 @@ CallsOfKernels calls_of_kernels(const Plan& plan);
 /// calls of one cannot run together, or if data do not allow the order.
 Plan plan(Program program, const Registry& registry, const CallsOfKernels& kernels);
 
-/// Numbers of loops that run as one kernel each, if a GPU runs them, and of the outermost ones that
-/// can: all kernels in them are generated, not of batches, and add up no rows or columns. Plans of
-/// Fusion::planned choose by prediction, others have none.
+/// Numbers of the loops that a GPU runs as one kernel each. Plans of Fusion::planned choose them by
+/// prediction, others have none.
 std::vector<int> loop_kernels(const Plan& plan);
+/// Numbers of the outermost loops that can be one kernel: their kernels are generated, not of
+/// batches, and add up no rows or columns.
 std::vector<int> possible_loop_kernels(const Plan& plan);
 /// The plan with these loops as one kernel each, and no others. Throws InvalidArgument if one of
 /// them cannot be.
