@@ -12,8 +12,6 @@
 
 namespace aperture::compose {
 
-std::span<const core::KernelText> kernel_texts();
-
 namespace {
 
 /// Of a kernel over elements.

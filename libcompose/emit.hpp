@@ -41,6 +41,8 @@ std::string text_of(std::span<const GeneratedKernel> kernels, Target target);
 /// The name of a function of that kernel.
 std::string function_name(const char* function, std::size_t kernel);
 
+/// The library's own files that texts may include.
+std::span<const core::KernelText> kernel_texts();
 /// The files that texts of a plan's kernels may include.
 std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan);
 

@@ -10,16 +10,21 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/emit.hpp"
 #include "libcore/cache_folder.hpp"
+#include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -46,8 +51,11 @@ std::string rounded_text(Program program) {
     return print(program);
 }
 
+/// With kernels of another version other plans may be the fastest.
 std::string hash_of(const Program& program) {
-    return core::text(core::text_hash(rounded_text(program)));
+    static const std::uint64_t of_kernels = core::text_hash(
+        std::vector<std::span<const core::KernelText>>{core::kernel_texts(), kernel_texts()});
+    return core::text(core::text_hash(rounded_text(program), of_kernels));
 }
 
 std::vector<int> numbers_of(const Json& json) {
