@@ -5,8 +5,6 @@
 // report, in which DEVICE/FIGURE/SERIES/TYPE/N is a point of a figure.
 //   batch_experiments [--quick] [Google Benchmark's options]       --quick: a third of the
 //   points, on a CPU with a quarter of the problems
-#include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -116,9 +114,6 @@ void register_all() {
 
 int main(int argc, char** argv) {
     using namespace aperture::bench;
-    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
-        return std::strcmp(argument, "--quick") == 0;
-    });
-    quick = last != argv + argc;
-    return run_program(static_cast<int>(last - argv), argv, register_all);
+    quick = take_flag(argc, argv, "--quick");
+    return run_program(argc, argv, register_all);
 }

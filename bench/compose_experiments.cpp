@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <random>
@@ -545,10 +544,7 @@ void register_all() {
 
 int main(int argc, char** argv) {
     using namespace aperture::bench;
-    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
-        return std::strcmp(argument, "--quick") == 0;
-    });
-    quick = last != argv + argc;
+    quick = take_flag(argc, argv, "--quick");
     ::setenv("APERTURE_CACHE", "off", 1);
-    return run_program(int(last - argv), argv, register_all);
+    return run_program(argc, argv, register_all);
 }

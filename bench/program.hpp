@@ -101,15 +101,21 @@ inline void report_blas() {
 #endif
 }
 
+/// Whether the arguments have a flag, which is taken from them.
+inline bool take_flag(int& argc, char** argv, const char* flag) {
+    const auto last = std::remove_if(argv + 1, argv + argc, [&](const char* argument) {
+        return std::strcmp(argument, flag) == 0;
+    });
+    const bool found = last != argv + argc;
+    argc = static_cast<int>(last - argv);
+    return found;
+}
+
 /// Runs what `register_all` registers, with the machine and its ceilings in the report. Returns the
 /// exit status.
 template <class RegisterAll>
 int run_program(int argc, char** argv, const RegisterAll& register_all) {
-    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
-        return std::strcmp(argument, "--smoke") == 0;
-    });
-    smoke = last != argv + argc;
-    argc = static_cast<int>(last - argv);
+    smoke = take_flag(argc, argv, "--smoke");
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
     const core::Cpu cpu;

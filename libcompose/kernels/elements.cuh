@@ -225,15 +225,6 @@ inline void finish(const KernelArguments& arguments, index_t, index_t) {
 #else
 
 template <class T>
-__device__ __forceinline__ T of_lane_below(T value, int distance) {
-    return __shfl_down_sync(core::full_warp, value, distance);
-}
-template <class T>
-__device__ __forceinline__ core::Complex<T> of_lane_below(core::Complex<T> value, int distance) {
-    return {of_lane_below(value.re, distance), of_lane_below(value.im, distance)};
-}
-
-template <class T>
 __device__ __forceinline__ T of_lane(T value, int lane) {
     return __shfl_sync(core::full_warp, value, lane);
 }
@@ -262,7 +253,7 @@ __device__ __forceinline__ T total_of_warp(const bodies::LaneSums<T, Combine, 1>
     T total = sum.values[0];
     APERTURE_UNROLL
     for (int half = lanes / 2; half > 0; half /= 2) {
-        total = Combine::of(total, of_lane_below(total, half));
+        total = Combine::of(total, of_lane(total, (core::lane_rank() + half) % lanes));
     }
     return total;
 }
