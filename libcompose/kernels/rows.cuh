@@ -209,8 +209,8 @@ inline void compute_some_rows(const KernelArguments& arguments, const K& kernel,
 template <class K>
 inline void compute_rows(const KernelArguments& arguments, index_t first, index_t end) {
     // Columns' sums are loaded and stored once for eight rows, or for four that are read twice and
-    // fit into the caches. Without them, memory is faster row by row.
-    constexpr int at_once = K::column_sums == 0 ? 1 : K::in_parts ? 4 : 8;
+    // fit into the caches. Without them, four rows are enough for memory.
+    constexpr int at_once = (K::column_sums == 0 || K::in_parts) ? 4 : 8;
     const K kernel(arguments.symbols);
     const Walk walk = arguments.walk;
     for (index_t strip = first; strip < end; ++strip) {
