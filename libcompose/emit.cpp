@@ -8,6 +8,7 @@
 
 #include "libcompose/kernel_writer.hpp"
 #include "libcompose/problem_groups.hpp"
+#include "libcompose/tiles.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
 
 namespace aperture::compose {
@@ -17,10 +18,19 @@ namespace {
 /// Of a kernel over elements.
 class ElementWriter : public KernelWriter {
   public:
-    using KernelWriter::KernelWriter;
+    ElementWriter(const Program& program, const Kernel& kernel, Target target,
+                  GeneratedKernel& generated)
+        : KernelWriter(program, kernel, generated),
+          columns_(target == Target::cpu ? kernel.elements.extent[1] : columns_of_block(kernel)),
+          part_(kernel.parts.empty() ? nullptr : &kernel.parts.back()) {}
 
   private:
     void add(const PlannedCall& planned) override {
+        call_ = std::size_t(&planned - kernel_.calls.data());
+        if (part_ != nullptr && !part_->calls[call_]) {
+            names_.erase(planned.call->results[0]);
+            return;
+        }
         if (planned.match.level != Level::sum) return add_call(planned, calls_);
         const SymbolId id = planned.call->results[0];
         const std::string term = expression(planned, operands_of(planned), {});
@@ -34,9 +44,23 @@ class ElementWriter : public KernelWriter {
         summed_.insert(id);
         names_.erase(id);
     }
+    std::string neighbours(SymbolId id) override {
+        const int maker = maker_of(kernel_.calls, call_, id);
+        return maker < 0 ? pointer(id) : core::text("tile", maker);
+    }
+    /// What has no name in this part is in a tile of one before, or in memory.
+    std::string value(SymbolId id, Access::Kind access) override {
+        const int maker = maker_of(kernel_.calls, call_, id);
+        if (maker < 0 || names_.count(id) > 0) return KernelWriter::value(id, access);
+        std::string name = next_name(id);
+        loads_ += core::text("        const ", cpp_type(type(id).dtype), " ", name, " = tile",
+                             maker, ".at(at.row, at.column);\n");
+        return name;
+    }
     void store(SymbolId id) override {
         if (summed_.count(id) > 0) return;
-        keep(id, names_.at(id), pointer(id) + "[at.here] = ", "");
+        call_ = kernel_.calls.size();
+        keep(id, value(id, Access::Kind::point), pointer(id) + "[at.here] = ", "");
     }
     /// What an element stores or adds.
     void keep(SymbolId id, const std::string& name, const std::string& before, const char* after) {
@@ -44,16 +68,18 @@ class ElementWriter : public KernelWriter {
         names_of_values_ += (names_of_values_.empty() ? "" : ", ") + name;
         stores_ += core::text("        ", before, "values.", name, after, ";\n");
     }
-    std::string inner() const override {
+    std::string inner() override {
+        const std::string compute = core::text(
+            "    template <class Place>\n    [[gnu::always_inline]] APERTURE_HD Values "
+            "compute(const Place& at) const {\n",
+            loads_, calls_, "        (void)at;\n        return {", names_of_values_, "};\n    }\n");
+        const std::string of_tiles = tiles();
         return core::text(
             "    static constexpr long long left = ", left_, ", right = ", right_,
             ", above = ", above_, ", below = ", below_,
-            ";\n    static constexpr int sums = ", sums_.count(), ";\n",
+            ";\n    static constexpr int sums = ", sums_.count(), ";\n", of_tiles,
             sums_.structure("template <int lanes>\n    struct Sums"), "    struct Values {\n",
-            values_, "    };\n", head(),
-            "    template <class Place>\n    [[gnu::always_inline]] APERTURE_HD Values "
-            "compute(const Place& at) const {\n",
-            loads_, calls_, "        (void)at;\n        return {", names_of_values_, "};\n    }\n",
+            values_, "    };\n", head(), compute,
             "    template <class Place, class Sums>\n    [[gnu::always_inline]] APERTURE_HD "
             "void store(const Place& at, const Values& values, Sums& sums) const {\n",
             stores_, "        (void)at, (void)values, (void)sums;\n    }\n",
@@ -62,6 +88,52 @@ class ElementWriter : public KernelWriter {
             sum_stores_, "        (void)symbols, (void)sums;\n    }\n");
     }
 
+    /// Functions that compute entries of tiles in one place, and the one that visits all parts.
+    std::string tiles() {
+        std::string functions, visits;
+        index_t bytes = 0;
+        for (std::size_t i = 0; i + 1 < kernel_.parts.size(); ++i) {
+            part_ = &kernel_.parts[i];
+            const auto& [run, tiles, margin] = *part_;
+            const std::string part = core::text("Part", i);
+            functions += core::text("    struct ", part,
+                                    " {\n        static constexpr int above = ", margin.above,
+                                    ", below = ", margin.below, ", left = ", margin.left,
+                                    ", right = ", margin.right, ";\n    };\n");
+            std::erase_if(names_, [&](const auto& name) { return !type(name.first).is_scalar(); });
+            loads_.clear();
+            calls_.clear();
+            for (const PlannedCall& planned : kernel_.calls) {
+                const SymbolId id = planned.call->results[0];
+                if (type(id).is_scalar()) continue;
+                add(planned);
+                if (std::count(tiles.begin(), tiles.end(), call_) == 0) continue;
+                const std::string tile = core::text("tile", call_);
+                const Dtype dtype = type(id).dtype;
+                members_ +=
+                    core::text("    kernels::Tile<", cpp_type(dtype), ", ", rows_of_tile(margin),
+                               ", ", columns_ + margin.left + margin.right, "> ", tile, ";\n");
+                calls_ +=
+                    core::text("        ", tile, ".at(at.row, at.column) = ", names_.at(id), ";\n");
+                visits += core::text("        ", tile, " = {reinterpret_cast<", cpp_type(dtype),
+                                     "*>(memory + ", bytes, "), column - ", margin.left, "};\n");
+                bytes += bytes_of_tile(margin, dtype, columns_);
+            }
+            functions += core::text(
+                "    template <class Place>\n    [[gnu::always_inline]] "
+                "APERTURE_HD void compute(",
+                part, ", const Place& at) const {\n", loads_, calls_, "    }\n");
+            visits += core::text("        action(", part, "());\n");
+        }
+        return core::text("    static constexpr int tile_bytes = ", bytes, ";\n", functions,
+                          "    template <class Action>\n    APERTURE_HD void each_part(unsigned "
+                          "char* memory, long long column, const Action& action) {\n",
+                          visits, "        (void)memory, (void)column, (void)action;\n    }\n");
+    }
+
+    index_t columns_;         // of tiles, without margins
+    const KernelPart* part_;  // that is written; null without tiles
+    std::size_t call_ = 0;
     std::set<SymbolId> summed_;
     SumMembers sums_;
     std::string calls_, stores_, sum_stores_;
@@ -125,7 +197,7 @@ class ProblemWriter : public KernelWriter {
     void store(SymbolId id) override {
         stores_ += core::text("        on.store(chip.", names_.at(id), ", ", pointer(id), ");\n");
     }
-    std::string inner() const override {
+    std::string inner() override {
         const auto function = [](const char* name, const std::string& body) {
             return core::text("    template <class On>\n    APERTURE_HD void ", name,
                               "(const On& on, Chip<On>& chip) const {\n", body,
@@ -149,15 +221,7 @@ std::unique_ptr<KernelWriter> writer_of(const Program& program, const Kernel& ke
         return std::make_unique<ProblemWriter>(program, kernel, target, generated);
     }
     if (is_of_rows(kernel)) return row_kernel_writer(program, kernel, generated);
-    return std::make_unique<ElementWriter>(program, kernel, generated);
-}
-
-/// Entries of a row that a thread of a device computes.
-int columns_of_thread(const Kernel& kernel) {
-    if (has_sums(kernel)) return kernels::piece_length / kernels::lanes;
-    // Small arrays need all threads; with large ones a thread has several loads under way.
-    constexpr index_t large = index_t{1} << 20;
-    return walk_over(kernel.elements).count >= large ? 4 : 1;
+    return std::make_unique<ElementWriter>(program, kernel, target, generated);
 }
 
 /// Of a kernel that reads rows a second time: a block has a row on chip, each of at most 32 warps
@@ -255,7 +319,7 @@ std::string functions(const Kernel& kernel, Target target) {
                                    groups.problems, ", ", groups.shared_bytes, ">(arguments)"));
     }
     // Measured: half of the threads that fit, each with the loads of several elements under way.
-    const int columns = columns_of_thread(kernel);
+    const int columns = columns_of_block(kernel) / kernels::lanes;
     const char* const head = columns > 1 && !has_sums(kernel)
                                  ? "__global__ void __launch_bounds__(256, 4) elements"
                                  : "__global__ void elements";
@@ -269,6 +333,13 @@ std::string functions(const Kernel& kernel, Target target) {
 }
 
 }  // namespace
+
+int columns_of_block(const Kernel& kernel) {
+    if (has_sums(kernel)) return kernels::piece_length;
+    // Small arrays need all threads; with large ones a thread has several loads under way.
+    constexpr index_t large = index_t{1} << 20;
+    return (walk_over(kernel.elements).count >= large ? 4 : 1) * kernels::lanes;
+}
 
 std::string_view cpp_type(Dtype dtype) {
     switch (dtype) {
@@ -383,10 +454,10 @@ LaunchShape launch_of(const Kernel& kernel) {
         shape.grid_x = static_cast<unsigned>(std::clamp<index_t>(tasks, 1, most_blocks_of_rows));
         return shape;
     }
-    shape.grid_x = static_cast<unsigned>(
-        blocks(walk.columns, index_t{columns_of_thread(kernel)} * kernels::lanes));
+    shape.grid_x = static_cast<unsigned>(blocks(walk.columns, columns_of_block(kernel)));
     shape.grid_y =
         static_cast<unsigned>(std::min(blocks(walk.rows, shape.block_y), most_rows_of_blocks));
+    shape.shared_bytes = bytes_of_tiles(kernel, columns_of_block(kernel));
     return shape;
 }
 

@@ -62,6 +62,8 @@ struct LaunchShape {
     unsigned block_x = 32, block_y = 8;
     index_t shared_bytes = 0;
 };
+/// Columns of elements that a block of a device computes at a time.
+int columns_of_block(const Kernel& kernel);
 /// Of `elements`, and of `finish`.
 LaunchShape launch_of(const Kernel& kernel);
 LaunchShape finish_of(const Kernel& kernel);

@@ -47,7 +47,9 @@ class CompiledKernel {
         const auto run = [&](StripFunction* function, index_t count) {
             if (threads == 1 || count == 1) return function(arguments, 0, count);
 #pragma omp parallel for schedule(static) num_threads(threads)
-            for (index_t strip = 0; strip < count; ++strip) function(arguments, strip, strip + 1);
+            for (int part = 0; part < threads; ++part) {
+                function(arguments, count * part / threads, count * (part + 1) / threads);
+            }
         };
         run(strips_, of_rows_ ? walk_.row_strips() : walk_.strips());
         run(finish_, of_rows_ ? std::max<index_t>(walk_.pieces_of_row(), 1) : 1);

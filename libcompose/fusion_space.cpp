@@ -244,7 +244,7 @@ FusionSpace::Least FusionSpace::least(const Choice& choice) const {
 }
 
 FusionSpace space_of(const Program& program, std::span<const PlannedCall* const> calls,
-                     const SymbolSet& live) {
+                     const SymbolSet& live, double tiles_from) {
     std::vector<BlockValue> values;
     std::map<SymbolId, std::size_t> held;
     const auto add = [&](SymbolId id, int maker) {
@@ -255,22 +255,32 @@ FusionSpace space_of(const Program& program, std::span<const PlannedCall* const>
         values.push_back({id, maker, 0, false, type.is_scalar(), double(type.bytes()),
                           double(numbers * bytes_of(type.dtype))});
     };
+    CallSet limited = 0;
+    bool has_tiles = false;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const Call& call = *calls[i]->call;
-        for (const SymbolId id : call.operands) {
+        for (std::size_t k = 0; k < call.operands.size(); ++k) {
+            const SymbolId id = call.operands[k];
             if (program[id].source == Source::known) continue;
             if (held.count(id) == 0) add(id, -1);
-            values[held[id]].readers |= only(int(i));
+            BlockValue& value = values[held[id]];
+            value.readers |= only(int(i));
+            if (!calls[i]->match.accesses[k].of_tiles) continue;
+            limited |= only(int(i));
+            has_tiles = has_tiles || (value.maker >= 0 && value.bytes >= tiles_from);
         }
         for (const SymbolId id : call.results) add(id, int(i));
     }
     for (const auto& [id, value] : held) values[value].lives = live.count(id) > 0;
+    if (!has_tiles) {
+        limited = 0;
+        tiles_from = std::numeric_limits<double>::infinity();
+    }
 
     const bool has_lines = std::any_of(calls.begin(), calls.end(), [](const PlannedCall* one) {
         return adds_lines(one->match.level);
     });
     std::vector<BlockCall> all(calls.size());
-    CallSet limited = 0;
     std::vector<Type> extents;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const Match& match = calls[i]->match;
@@ -282,7 +292,7 @@ FusionSpace space_of(const Program& program, std::span<const PlannedCall* const>
             all[i].workspace = double(bytes_of_problem({{-1, match.workspace}}));
         }
         all[i].is_free = calls[i]->call->operation == "copy";
-        KernelBuilder pair(program, Fusion::planned, has_lines);
+        KernelBuilder pair(program, Fusion::planned, has_lines, tiles_from);
         pair.add(*calls[i]);
         const Type elements = KernelBuilder(pair).finish({}).elements;
         if (elements.rank > 0 && !beside_lines) {
@@ -296,10 +306,11 @@ FusionSpace space_of(const Program& program, std::span<const PlannedCall* const>
             all[k].apart |= only(int(i));
         }
     }
-    // What KernelBuilder refuses is a matter of pairs, but for bytes on chip and sums of rows.
-    const auto fits = [&program, calls, limited, has_lines](CallSet set) {
+    // What KernelBuilder refuses is a matter of pairs, but for bytes on chip, sums of rows and
+    // tiles.
+    const auto fits = [&program, calls, limited, has_lines, tiles_from](CallSet set) {
         if ((set & limited) == 0) return true;
-        KernelBuilder kernel(program, Fusion::planned, has_lines);
+        KernelBuilder kernel(program, Fusion::planned, has_lines, tiles_from);
         bool all_fit = true;
         for_each_call(set, [&](int call) {
             const PlannedCall& planned = *calls[index(call)];

@@ -110,10 +110,10 @@ class FusionSpace {
     std::vector<CallSet> before_, after_, neighbours_;
 };
 
-/// The space of calls after which `live` is read. Which sets are legal, KernelBuilder says. Refers
-/// to the program and the calls.
+/// The space of calls after which `live` is read. Which sets are legal, KernelBuilder says; see
+/// there for `tiles_from`. Refers to the program and the calls.
 FusionSpace space_of(const Program& program, std::span<const PlannedCall* const> calls,
-                     const SymbolSet& live);
+                     const SymbolSet& live, double tiles_from);
 
 /// Kernels in an order in which they can run; each call is in one of them.
 struct Cover {

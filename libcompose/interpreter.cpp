@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "libcompose/emit.hpp"
+#include "libcompose/kernel_builder.hpp"
 #include "libcompose/kernels/arguments.hpp"
 #include "libcompose/operations/bodies.cuh"
 
@@ -163,6 +164,7 @@ struct InterpretedKernel::State {
         for (const SymbolId id : kernel.loads) in_register[std::size_t(id)] = false;
         strip_sums.resize(calls.size(), std::vector<SumNumber>(std::size_t(walk.strips())));
         if (is_of_rows(kernel)) prepare_rows();
+        if (!kernel.parts.empty()) prepare_calls();
     }
 
     struct PreparedCall {
@@ -200,6 +202,27 @@ struct InterpretedKernel::State {
             vectors[std::size_t(id)].resize(std::size_t(type.size()));
             in_register[std::size_t(id)] = false;
         }
+    }
+
+    /// What neighbours read is made in memory of the kernel's own, and so call by call.
+    void prepare_calls() {
+        vectors.resize(program.symbols.size());
+        for (const SymbolId id : kernel.registers) {
+            vectors[std::size_t(id)].resize(
+                std::size_t(program[id].type.bytes()) / sizeof(SumNumber) + 1);
+        }
+        for (const PlannedCall& planned : kernel.calls) {
+            KernelBuilder builder(program, Fusion::none);
+            builder.add(planned);
+            const std::vector<SymbolId>& results = planned.call->results;
+            one_by_one.push_back(builder.finish({results.begin(), results.end()}));
+        }
+        for (const Kernel& one : one_by_one) interpreted.emplace_back(program, one);
+    }
+    void run_calls(core::Cpu& cpu) {
+        std::vector<void*> memory_of;
+        for (std::size_t i = 0; i < vectors.size(); ++i) memory_of.push_back(memory(SymbolId(i)));
+        for (InterpretedKernel& one : interpreted) one.run(cpu, memory_of.data());
     }
 
     /// Nothing in a kernel is scalar that arrays of the same kernel determine.
@@ -398,11 +421,14 @@ struct InterpretedKernel::State {
     std::vector<PreparedCall> calls;
     std::vector<bool> in_register;
     std::vector<std::vector<SumNumber>> strip_sums;
+    std::vector<std::vector<SumNumber>> vectors;  // by symbols: what lives in the kernel alone
     // Of kernels that add up rows or columns.
     std::vector<LinePart> parts;
-    std::vector<std::vector<SumNumber>> vectors;  // by symbols: those live in the kernel alone
     std::vector<std::vector<SumNumber>> columns;  // by calls: [strip][column]
     void* const* symbols = nullptr;
+    // Of kernels with tiles.
+    std::vector<Kernel> one_by_one;
+    std::vector<InterpretedKernel> interpreted;
 };
 
 InterpretedKernel::InterpretedKernel(const Program& program, const Kernel& kernel)
@@ -413,6 +439,7 @@ InterpretedKernel::InterpretedKernel(InterpretedKernel&&) noexcept = default;
 void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
     State& state = *state_;
     state.symbols = symbols;
+    if (!state.interpreted.empty()) return state.run_calls(cpu);
     state.compute_scalars();
     for (auto& sums : state.columns) std::fill(sums.begin(), sums.end(), SumNumber{});
     if (state.kernel.elements.rank == 0) return;

@@ -38,7 +38,8 @@ bool KernelBuilder::accepts(const PlannedCall& planned) const {
         const SymbolId id = call.operands[i];
         if (match.accesses[i].kind == Access::Kind::row && of_rows_.count(id) > 0) continue;
         if (lines_may_follow_ && lacks_total(id, match.accesses[i])) continue;
-        const bool of_others = reads_others(match.accesses[i]);
+        const bool of_others =
+            reads_others(match.accesses[i]) && !may_be_tile(id, match.accesses[i]);
         if (summed_.count(id) > 0 || (of_others && written_.count(id) > 0)) return false;
     }
     return std::none_of(call.results.begin(), call.results.end(), [&](SymbolId id) {
@@ -61,7 +62,9 @@ void KernelBuilder::add(const PlannedCall& planned) {
         const SymbolId id = call.operands[i];
         if ((*program_)[id].source == Source::known) continue;
         if (written_.count(id) == 0) loaded_.insert(id);
-        if (reads_others(match.accesses[i])) read_by_others_.insert(id);
+        if (reads_others(match.accesses[i]) && !may_be_tile(id, match.accesses[i])) {
+            read_by_others_.insert(id);
+        }
         lacks_totals_ = lacks_totals_ || lacks_total(id, match.accesses[i]);
     }
     const bool after_rows = comes_after_rows(planned);
@@ -93,9 +96,10 @@ Kernel KernelBuilder::finish(const SymbolSet& live) {
         const Type elements = elements_of(*planned.call, planned.match);
         kernel_.flops += planned.match.flops * double(elements.size());
     }
+    kernel_.parts = tile_parts(kernel_);
     kernel_.exchanges = fusion_ != Fusion::none && exchanges(live);
     Kernel done = std::move(kernel_);
-    *this = KernelBuilder(*program_, fusion_, lines_may_follow_);
+    *this = KernelBuilder(*program_, fusion_, lines_may_follow_, tiles_from_);
     return done;
 }
 
@@ -112,6 +116,15 @@ bool KernelBuilder::exchanges(const SymbolSet& live) const {
                    met.insert(from).second;
         }();
     });
+}
+
+/// Strips of vectors and volumes have other neighbours.
+bool KernelBuilder::may_be_tile(SymbolId id, const Access& access) const {
+    constexpr int most = 1 << 16;  // More do not fit, and sums of them need not fit an int.
+    const Type& type = (*program_)[id].type;
+    return fusion_ == Fusion::planned && access.of_tiles && type.rank == 2 &&
+           double(type.bytes()) >= tiles_from_ &&
+           std::max({access.above, access.below, access.left, access.right}) <= most;
 }
 
 /// Whether a row reads an entry of a vector that the kernel makes, but not of sums of rows.

@@ -41,7 +41,7 @@ class KernelWriter {
     virtual void add(const PlannedCall& planned) = 0;
     virtual void store(SymbolId id) = 0;
     /// What is between the braces.
-    virtual std::string inner() const = 0;
+    virtual std::string inner() = 0;
 
     /// Members, the constructor and store_scalars.
     std::string head() const {
@@ -94,11 +94,12 @@ class KernelWriter {
         if (symbol.source == Source::known && symbol.type.is_scalar()) {
             return literal(symbol.type.dtype, symbol.number);
         }
-        if (access.kind == Access::Kind::halo || access.kind == Access::Kind::whole) {
-            return pointer(id);
-        }
+        if (access.kind == Access::Kind::halo) return neighbours(id);
+        if (access.kind == Access::Kind::whole) return pointer(id);
         return value(id, access.kind);
     }
+    /// What has the entries of a symbol around the place.
+    virtual std::string neighbours(SymbolId id) { return pointer(id); }
     /// The value of a symbol in the place, or its row or column.
     virtual std::string value(SymbolId id, Access::Kind access) {
         if (access == Access::Kind::row) return pointer(id) + "[at.row]";

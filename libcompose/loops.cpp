@@ -164,8 +164,8 @@ bool may_be_one_kernel(const LoopStep& loop) {
     bool some = false, all = true;
     for_each_kernel(loop.body, [&](const Kernel& kernel) {
         some = some || !kernel.exchanges;
-        all = all && (kernel.exchanges ||
-                      (is_generated(kernel) && !is_of_batches(kernel) && !is_of_rows(kernel)));
+        all = all && (kernel.exchanges || (is_generated(kernel) && kernel.parts.empty() &&
+                                           !is_of_batches(kernel) && !is_of_rows(kernel)));
     });
     return some && all;
 }

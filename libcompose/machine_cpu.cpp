@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a CPU can do, for predictions.
 #include <algorithm>
+#include <fstream>
 #include <limits>
 
 #include "aperture/core/array.hpp"
@@ -70,7 +71,14 @@ double region_seconds(int threads) {
 
 }  // namespace
 
-Machine limits_of(core::Cpu&) { return {}; }
+Machine limits_of(core::Cpu&) {
+    // Of one third cache; sysconf counts those of all cores, of a virtual machine's host, too.
+    double kilobytes = 0;
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kilobytes;
+    Machine machine;
+    machine.cache_bytes = 1024 * kilobytes;
+    return machine;
+}
 
 void measure_rates(core::Cpu& cpu, Machine& machine) {
     const int threads = cpu.threads();

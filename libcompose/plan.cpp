@@ -120,10 +120,10 @@ class Planner {
                               " cannot run in one kernel with the calls before it");
                 builder.add(*planned);
             }
-            core::expects(
-                builder.is_whole(),
-                "calls on vectors and on images run in one kernel only if it adds up rows "
-                "or columns");
+            core::expects(builder.is_whole(),
+                          "calls cannot run in one kernel: on vectors and images, of which it adds "
+                          "up no rows "
+                          "or columns; or it overwrites what neighbours read");
             backwards.push_back({builder.finish(live)});
             std::reverse(kernel.begin(), kernel.end());
             for (const PlannedCall* planned : kernel) {
@@ -161,7 +161,8 @@ class Planner {
     Part best_of(std::span<const PlannedCall* const> calls) {
         Part whole;
         if (calls.size() <= most_calls_of_space) {
-            const FusionSpace space = space_of(program_, calls, live_after(*calls.back()));
+            const FusionSpace space =
+                space_of(program_, calls, live_after(*calls.back()), tiles_from(machine_));
             Covers& covers = covers_[{calls.front(), calls.size()}];
             if (covers.best.empty()) {
                 covers = best_covers(space, costs_of(space, calls), count_);
@@ -280,6 +281,11 @@ class Explanation {
         if (!kernel.registers.empty()) {
             line((of_batches ? "on chip" : "registers") + names(kernel.registers));
         }
+        std::vector<SymbolId> made;
+        for (const KernelPart& part : kernel.parts) {
+            for (const std::size_t i : part.tiles) made.push_back(kernel.calls[i].call->results[0]);
+        }
+        if (!made.empty()) line("for neighbours" + names(made));
         const double elements = std::max<double>(1, double(kernel.elements.size()));
         line(core::text(
             kernel.bytes / elements, " bytes and ", kernel.flops / elements, " operations ",

@@ -114,6 +114,14 @@ double predicted_seconds(const Program& program, const Kernel& kernel, const Mac
             bytes += halo_share(kernel, id, rows) * double(program[id].type.bytes());
         }
     }
+    // Tiles are stored and loaded, too, and a GPU computes margins again. Measured: as long as a
+    // share of their bytes in memory.
+    const double of_tiles = on_gpu ? 1.0 / 2 : 1.0 / 8;
+    for (const KernelPart& part : kernel.parts) {
+        for (const std::size_t call : part.tiles) {
+            bytes += 2 * of_tiles * double(kernel.calls[call].match.results[0].bytes());
+        }
+    }
     for (const PlannedCall& planned : kernel.calls) {
         const Type& result = planned.match.results.front();
         const bool twice_as_long = bytes_of(real_of(result.dtype)) == 8;

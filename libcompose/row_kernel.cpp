@@ -108,7 +108,7 @@ class RowWriter : public KernelWriter {
         stores_ += core::text("        ", pointer(id), "[at.here] = ", names_.at(id), ";\n");
     }
 
-    std::string inner() const override {
+    std::string inner() override {
         const auto structure = [](const char* name, const Members& members) {
             return core::text("    struct ", name, " {\n", members.declarations, "    };\n");
         };

@@ -9,6 +9,11 @@
 //     store_scalars(), store_sums(sums)  store what lives on
 //     left, right, above, below          columns and rows that its halos need
 //     Sums<lanes>, sums                  its sums, and how many there are
+//     tile_bytes                         memory of tiles, of images that it makes for neighbours
+//     each_part(memory, column, action)  places tiles, and calls action(part) for those of one
+//     part,
+//                                        which has their margin: above, below, left, right
+//     compute(part, at)                  stores entries of a part's tiles
 // With APERTURE_COMPOSE_CPU the walks are loops for one thread of a CPU; else they are those of a
 // GPU, or of the SIMT host executor.
 
@@ -25,6 +30,30 @@ namespace aperture::compose::kernels {
 
 /// Of what is computed of scalars alone.
 struct NoPlace {};
+
+/// Entries of an image that a kernel makes for neighbours, of some columns. Its rows, a power of
+/// two, follow each other in a circle.
+template <class T, index_t rows, index_t columns>
+struct Tile {
+    T* entries;
+    index_t first_column;
+
+    APERTURE_HD T& at(index_t row, index_t column) const {
+        return entries[(row & (rows - 1)) * columns + (column - first_column)];
+    }
+};
+
+/// The entry `down` rows below and `right` columns to the right, of an image in memory or a tile.
+template <class T>
+APERTURE_HD T entry(const T* image, index_t columns, index_t row, index_t column, int down = 0,
+                    int right = 0) {
+    return image[row * columns + column + (down * columns + right)];
+}
+template <class T, index_t rows, index_t columns>
+APERTURE_HD T entry(const Tile<T, rows, columns>& tile, index_t, index_t row, index_t column,
+                    int down = 0, int right = 0) {
+    return tile.at(row + down, column + right);
+}
 
 /// The place of an element. `interior`: all columns of halos are in the image; `interior_rows`: all
 /// rows.
@@ -68,19 +97,20 @@ struct Place {
     }
 
     /// The entry `down` rows below and `right` columns to the right, of an image of these extents.
-    template <class Border, bool column_inside = interior, class T>
-    APERTURE_HD T neighbour(const T* image, int down, int right) const {
+    template <class Border, bool column_inside = interior, class Image>
+    APERTURE_HD auto neighbour(const Image& image, int down, int right) const {
+        using T = decltype(entry(image, columns, row, column));
         const index_t r = row + down, c = column + right;
         if constexpr (column_inside && interior_rows) {
-            return image[row * columns + column + (down * columns + right)];
+            return entry(image, columns, row, column, down, right);
         }
         const index_t inner_row = clamped(r, rows);
         if constexpr (column_inside) {
-            const T value = image[inner_row * columns + c];
+            const T value = entry(image, columns, inner_row, c);
             return Border::zero && r != inner_row ? T(0) : value;
         } else {
             const index_t inner_column = clamped(c, columns);
-            const T value = image[inner_row * columns + inner_column];
+            const T value = entry(image, columns, inner_row, inner_column);
             return Border::zero && (r != inner_row || c != inner_column) ? T(0) : value;
         }
     }
@@ -181,12 +211,42 @@ inline void compute_piece(const K& kernel, const Walk& walk, index_t row, index_
     compute_columns<false>(kernel, walk, row, last, end, sums);
 }
 
+/// Computes entries of tiles as if they were elements.
+template <class K, class Part>
+struct PartKernel {
+    const K& kernel;
+    static constexpr index_t left = K::left, right = K::right;
+    static constexpr int sums = 0;
+};
+template <class K, class Part, class Place>
+[[gnu::always_inline]] inline void compute_element(const PartKernel<K, Part>& of_part,
+                                                   const Place& at, NoPlace) {
+    of_part.kernel.compute(Part(), at);
+}
+/// For a strip. If it follows another one, tiles have its first rows.
+template <class K>
+inline void compute_tiles(K& kernel, const Walk& walk, index_t first_row, bool follows) {
+    alignas(64) static thread_local unsigned char memory[K::tile_bytes];
+    kernel.each_part(memory, 0, [&]<class Part>(Part) {
+        const index_t last = first_row + strip_rows + Part::below;
+        const index_t end = last < walk.rows ? last : walk.rows;
+        const index_t begin = follows ? last - strip_rows : first_row - Part::above;
+        NoPlace none;
+        for (index_t row = begin > 0 ? begin : 0; row < end; ++row) {
+            compute_piece(PartKernel<K, Part>{kernel}, walk, row, 0, walk.columns, none);
+        }
+    });
+}
+
 /// Strips `first` to `end` - 1.
 template <class K>
 inline void compute_strips(const KernelArguments& arguments, index_t first, index_t end) {
-    const K kernel(arguments.symbols);
+    K kernel(arguments.symbols);
     const Walk walk = arguments.walk;
     for (index_t strip = first; strip < end; ++strip) {
+        if constexpr (K::tile_bytes > 0) {
+            compute_tiles(kernel, walk, strip * strip_rows, strip > first);
+        }
         typename K::template Sums<1> of_strip;
         const index_t last_row =
             (strip + 1) * strip_rows < walk.rows ? (strip + 1) * strip_rows : walk.rows;
@@ -310,21 +370,60 @@ __device__ __forceinline__ void compute_piece(const K& kernel, const KernelArgum
     });
 }
 
-/// Of blocks of (32, n) threads; the grid may have any size. A warp takes a piece of a row, warps
+/// Of a block's rows and columns, from these on. All its threads call this.
+template <int columns_of_block, class K>
+__device__ __forceinline__ void compute_tiles(K& kernel, const Walk& walk, index_t first_row,
+                                              index_t first) {
+    kernel.each_part(core::shared<unsigned char>(), first, [&]<class Part>(Part part) {
+        constexpr int columns = columns_of_block + Part::left + Part::right;
+        constexpr int count = (int{strip_rows} + Part::above + Part::below) * columns;
+        constexpr int threads = lanes * int{strip_rows};
+        const index_t top = first_row - Part::above, left = first - Part::left;
+        const Place<false> corner = Place<false>(walk, top).moved(left, 0);
+        const auto place = [&](int i) { return corner.below(i / columns).moved(i % columns, 0); };
+        if (top >= K::above && left >= K::left &&
+            first_row + strip_rows + Part::below + K::below <= walk.rows &&
+            first + columns_of_block + Part::right + K::right <= walk.columns) {
+            APERTURE_UNROLL
+            for (int begin = 0; begin < count; begin += threads) {
+                const int i = begin + core::thread_rank();
+                if (begin + threads <= count || i < count) kernel.compute(part, place(i).inside());
+            }
+        } else {
+            for (int i = core::thread_rank(); i < count; i += threads) {
+                const Place<false> at = place(i);
+                if (0 <= at.row && at.row < walk.rows && 0 <= at.column &&
+                    at.column < walk.columns) {
+                    kernel.compute(part, at);
+                }
+            }
+        }
+        __syncthreads();
+    });
+}
+
+/// Of blocks of (32, 8) threads; the grid may have any size. A warp takes a piece of a row, warps
 /// of a block those of rows one below the other. Kernels without sums may take less of a row.
 template <class K, int columns_of_thread>
 __device__ __forceinline__ void compute_elements(const KernelArguments& arguments) {
     constexpr int columns_of_warp = columns_of_thread * lanes;
-    const K kernel(arguments.symbols);
+    K kernel(arguments.symbols);
     const Walk walk = arguments.walk;
     const index_t row_stride = index_t(gridDim.y) * blockDim.y;
-    for (index_t row = index_t(blockIdx.y) * blockDim.y + threadIdx.y; row < walk.rows;
-         row += row_stride) {
+    for (index_t top = index_t(blockIdx.y) * blockDim.y; top < walk.rows; top += row_stride) {
+        const index_t row = top + threadIdx.y;
+        const bool is_there = row < walk.rows;
         // All pieces of a row have a sum, also those beyond the end of a vector.
-        const index_t end = K::sums > 0 ? walk.columns : walk.row_length(row);
+        const index_t end = K::sums > 0 || K::tile_bytes > 0 ? walk.columns
+                            : is_there                       ? walk.row_length(row)
+                                                             : 0;
         for (index_t first = index_t(blockIdx.x) * columns_of_warp; first < end;
              first += index_t(gridDim.x) * columns_of_warp) {
-            compute_piece<columns_of_thread>(kernel, arguments, row, first);
+            if constexpr (K::tile_bytes > 0) {
+                compute_tiles<columns_of_warp>(kernel, walk, top, first);
+            }
+            if (is_there) compute_piece<columns_of_thread>(kernel, arguments, row, first);
+            if constexpr (K::tile_bytes > 0) __syncthreads();
         }
     }
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0) {

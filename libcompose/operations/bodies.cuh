@@ -111,8 +111,8 @@ struct Zero {
 template <class T, int... offset>
 struct Tap {
     T weight;
-    template <class Border, class Place>
-    APERTURE_HD T neighbour(const Place& at, const T* array) const {
+    template <class Border, class Place, class Array>
+    APERTURE_HD T neighbour(const Place& at, const Array& array) const {
         return at.template neighbour<Border>(array, offset...);
     }
 };
@@ -121,9 +121,9 @@ APERTURE_HD Tap<T, offset...> tap(T weight) {
     return {weight};
 }
 /// Weights times neighbours, added in their order.
-template <class Border, class Place, class T, class First, class... Others>
-APERTURE_HD T stencil(const Place& at, const T* array, First first, Others... others) {
-    T sum = first.weight * first.template neighbour<Border>(at, array);
+template <class Border, class Place, class Array, class First, class... Others>
+APERTURE_HD auto stencil(const Place& at, const Array& array, First first, Others... others) {
+    auto sum = first.weight * first.template neighbour<Border>(at, array);
     ((sum = fma(others.weight, others.template neighbour<Border>(at, array), sum)), ...);
     return sum;
 }

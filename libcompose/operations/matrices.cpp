@@ -122,7 +122,7 @@ class MatrixVector : public EntryOperation<MatrixVector> {
                                                         : array(a.dtype, {a.extent[1]});
         expects(x == of, site.call.operation, " of ", text_of(a), " and ", text_of(x),
                 "; expected ", text_of(of));
-        Access halo{Access::Kind::halo};
+        Access halo{.kind = Access::Kind::halo, .of_tiles = true};
         for (const Offset& offset : offsets(site)) {
             halo.above = std::max(halo.above, -offset.row);
             halo.below = std::max(halo.below, offset.row);

@@ -29,14 +29,14 @@ struct DiagonalAt {
     static constexpr int down = down_rows, right = right_columns;
 };
 /// sum + weight times the entry of x that a diagonal meets; sum where that is beyond the border.
-template <class Place, class T>
-APERTURE_HD T add_diagonal(const Place& at, T sum, T weight, const T* x, int down, int right) {
+template <class Place, class T, class Vector>
+APERTURE_HD T add_diagonal(const Place& at, T sum, T weight, const Vector& x, int down, int right) {
     const T added = fma(weight, at.template neighbour<Replicate>(x, down, right), sum);
     return at.has(down, right) ? added : sum;
 }
 /// Diagonals of `size` numbers each, added in their order.
-template <class Place, class T, class... Diagonals>
-APERTURE_HD T diagonal_product(const Place& at, const T* numbers, const T* x, index_t size,
+template <class Place, class T, class Vector, class... Diagonals>
+APERTURE_HD T diagonal_product(const Place& at, const T* numbers, const Vector& x, index_t size,
                                Diagonals...) {
     T sum = T(0);
     const T* number = numbers + at.here;

@@ -37,7 +37,7 @@ class StencilProduct : public Operation {
         expects(site.type(0).dtype == site.type(1).dtype, "stencil_product of ",
                 text_of(site.type(0)), " and ", text_of(site.type(1)),
                 ": their numbers have different types");
-        Access halo{Access::Kind::halo};
+        Access halo{.kind = Access::Kind::halo, .of_tiles = true};
         for (const Offset& offset : stencil.offsets) {
             for (const index_t steps : {offset.plane, offset.row, offset.column}) {
                 constexpr int most = 1 << 30;

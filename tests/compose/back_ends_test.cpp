@@ -140,6 +140,33 @@ const std::map<std::string, std::string>& programs() {
             }
             return w, J, y, z, s;
         })"},
+        // What neighbours read is made in the same kernel: with sums, on two threads, twice around
+        // a place, far around it, on images smaller than a strip.
+        {"Tiles", R"(program p {
+            input I: array f32[130, 300]; input J: array f64[5, 9]; input K: array f64[9, 5];
+            input P: array f32[40, 50]; input E: image_diagonals f32[3, 130, 300] at {-300, 0, 2};
+            stencil X: f32 replicate {(0, -1): -0.5, (0, 1): 0.5};
+            stencil Y: f32 zero {(-1, 0): -0.5, (1, 0): 0.5, (0, 0): 0.25};
+            stencil B: f32 replicate {(-1, -2): 0.25, (0, 0): 0.5, (1, 1): 0.25};
+            stencil W: f32 zero {(-2, 1): 0.5, (1, -3): 0.5};
+            stencil F: f32 replicate {(-10, 1): 0.5, (5, -7): 0.25, (0, 10): 0.25};
+            stencil R: f64 zero {(-1, 0): 0.5, (0, 2): -1, (1, -1): 0.25};
+            input s: scalar f32; local k: scalar f32; local q: scalar f32; local l: array bool[5, 9];
+            local x: array f32[130, 300]; local y: array f32[130, 300]; local m: array f32[130, 300];
+            local n: array f32[130, 300]; local g: array f32[130, 300]; local h: array f32[130, 300];
+            local d: array f32[130, 300]; local b: array f64[5, 9]; local a: array f64[5, 9];
+            local c: array f64[5, 9]; local e: array f64[5, 9]; local f: array f64[5, 9];
+            local u: array f32[40, 50]; local v: array f32[40, 50]; local w: array f32[40, 50];
+            k = add(s, s); x = stencil_product(X, I); y = stencil_product(Y, I);
+            m = multiply(x, x); n = multiply(y, y); m = add(m, n); m = sqrt(m); m = multiply(k, m);
+            g = stencil_product(B, m); h = stencil_product(W, g); d = matrix_vector(E, g);
+            q = dot(h, d); m = multiply(m, h);
+            a = transposed_image(K); b = add(J, a); c = stencil_product(R, b); e = black(c);
+            f = stencil_product(R, e); l = less(f, c);
+            u = multiply(P, P); v = stencil_product(F, u); v = add(v, P);
+            w = stencil_product(F, v);
+            return q, g, d, m, f, l, w;
+        })"},
         {"RowsAndColumns", R"(program p {
             inout A: array f32[70, 900]; inout B: array c64[35, 260]; input v0: array c64[260]; local C: array f32[70, 900];
             input x: array f32[900]; local p: array f32[70]; local s: array f32[900];
@@ -173,7 +200,7 @@ class ComposeBackEnds : public testing::TestWithParam<std::string> {
         const Program program = parse(programs().at(GetParam()));
         ProgramMemory memory(program, 7);
         core::Cpu cpu(2);
-        Executable<core::Cpu>(cpu, plan(program, Registry(), fusion), tier)
+        Executable<core::Cpu>(cpu, plan(program, Registry(), fusion, small_caches), tier)
             .run(cpu, memory.arguments(), memory.results());
         return memory.bits();
     }
@@ -208,7 +235,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBits) {
         const Program program = parse(programs().at(GetParam()));
         ProgramMemory memory(program, 7);
         core::Simt simt(order, 5);
-        SimtExecutable executable(plan(program, Registry(), fusion));
+        SimtExecutable executable(plan(program, Registry(), fusion, small_caches));
         if (!executable.reason.empty()) GTEST_SKIP() << executable.reason;
         executable.run(simt, memory.arguments(), memory.results());
         EXPECT_EQ(memory.bits(), expected);
@@ -218,6 +245,13 @@ TEST_P(ComposeBackEnds, HaveTheSameBits) {
         EXPECT_EQ(again.bits(), expected);
     }
 }
+
+TEST(ComposeTiles, MakeWhatNeighboursRead) {
+    const Plan made =
+        plan(parse(programs().at("Tiles")), Registry(), Fusion::planned, small_caches);
+    EXPECT_EQ(made.kernels().size(), 3U);
+    for (const Kernel* kernel : made.kernels()) EXPECT_EQ(kernel->parts.size(), 3U);
+}
 #if APERTURE_CUDA
 TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
     const tests::UsableGpu usable;
@@ -225,7 +259,7 @@ TEST_P(ComposeBackEnds, HaveTheSameBitsOnAGpu) {
     core::Gpu gpu;
     for (const Fusion fusion : {Fusion::none, Fusion::thesis, Fusion::planned}) {
         const Program program = parse(programs().at(GetParam()));
-        Executable<core::Gpu> executable(gpu, plan(program, Registry(), fusion));
+        Executable<core::Gpu> executable(gpu, plan(program, Registry(), fusion, small_caches));
         // A second run begins anew, on other memory.
         for (int run = 0; run < 2; ++run) {
             ProgramMemory memory(program, 7);
@@ -286,7 +320,7 @@ TEST(ComposeLoopKernels, RunBetweenFunctionsOfLibrariesOnAGpu) {
 INSTANTIATE_TEST_SUITE_P(Programs, ComposeBackEnds,
                          testing::Values("Jacobi", "ConjugateGradients", "BranchesAndWhile",
                                          "Batches", "Reductions", "Functions", "Matrices",
-                                         "Stencils", "RowsAndColumns", "Empty", "Random"),
+                                         "Stencils", "Tiles", "RowsAndColumns", "Empty", "Random"),
                          [](const auto& suite) { return suite.param; });
 
 /// Results of a plan on the SIMT host executor, for memory of seed 3; empty where nothing can run.

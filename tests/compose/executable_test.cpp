@@ -604,18 +604,22 @@ std::vector<std::vector<std::byte>> bits_after(Plan plan, unsigned seed) {
 
 TEST(ComposeExecutable, FusionDoesNotChangeBits) {
     const Registry registry;
+    int with_tiles = 0;
     for (unsigned seed = 0; seed < 200; ++seed) {
         const Program program = parse(RandomProgram(seed).text());
         const Plan one_by_one = plan(program, registry, Fusion::none);
         const auto expected = bits_after(one_by_one, seed);
-        std::vector<Plan> others = best_plans(program, registry, 3);
+        std::vector<Plan> others = best_plans(program, registry, 3, small_caches);
         others.push_back(plan(program, registry, Fusion::thesis));
         for (const Plan& other : others) {
             EXPECT_LT(other.kernels().size(), one_by_one.kernels().size());
+            for (const Kernel* kernel : other.kernels())
+                with_tiles += kernel->parts.empty() ? 0 : 1;
             ASSERT_EQ(bits_after(other, seed), expected) << "seed " << seed << "\n"
                                                          << print(program) << explain(other);
         }
     }
+    EXPECT_GT(with_tiles, 100);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "aperture/compose/plan.hpp"
 #include "aperture/core/error.hpp"
+#include "tests/compose/random_program.hpp"
 #include "tests/compose/thesis_programs.hpp"
 
 namespace aperture::compose {
@@ -116,6 +117,21 @@ TEST(ComposePrediction, OfProblemsThatFillSharedMemoryIsThatOfFewerAtATime) {
     Machine small = without_launches;
     small.shared_bytes = 64 << 10;  // for one
     EXPECT_NEAR(seconds(program, small) / (4 * flops / small.flops_a_second), 1, 1e-3);
+}
+
+TEST(ComposePrediction, OfTilesIsThatOfTheirBytesInCaches) {
+    const Plan made =
+        plan(parse("program p { input a: array f32[1024, 1024]; local t: array f32[1024, 1024];"
+                   "local y: array f32[1024, 1024]; stencil S: f32 zero {(-1, 0): 1, (0, 2): 1};"
+                   "t = stencil_product(S, a); y = stencil_product(S, t); y = add(y, t);"
+                   "return y; }"),
+             Registry(), CallsOfKernels{{0, 1, 2}});
+    Machine cpu = small_caches;
+    cpu.launch_seconds = 0;
+    const auto seconds = [&] { return predicted_seconds(*made.program, *made.kernels()[0], cpu); };
+    EXPECT_NEAR(seconds() * cpu.bytes_a_second / 1048576, (2 + 2 / 8.0) * 4, 1e-6);
+    cpu.flops_a_second = 1e9;
+    EXPECT_NEAR(seconds() * 1e9 / 1048576, 4 + 4 + 1, 1e-6);
 }
 
 TEST(ComposePrediction, ThreadsWithoutNumbersCountAsWell) {

@@ -7,7 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "aperture/compose/plan.hpp"
+
 namespace aperture::compose {
+
+/// A CPU for which plans have tiles wherever they can.
+inline constexpr Machine small_caches{.bytes_a_second = 1e10,
+                                      .flops_a_second = 1e11,
+                                      .double_flops_a_second = 5e10,
+                                      .launch_seconds = 5e-6,
+                                      .cache_bytes = 1};
 
 /// Programs of random calls on images, vectors and volumes, with sums, loops and breaks. Values
 /// stay small.

@@ -30,6 +30,9 @@ struct Access {
     } kind = Kind::point;
     /// Rows above and below, columns left and right of the place, of a halo.
     int above = 0, below = 0, left = 0, right = 0;
+    /// Of a halo: the operation reads no others, all by Place::neighbour, so that an image may be
+    /// made where it is read, a kernels::Tile.
+    bool of_tiles = false;
     friend bool operator==(const Access&, const Access&) = default;
 };
 
@@ -142,10 +145,10 @@ class Operation {
                                  std::span<void* const> results, void* workspace) const;
 
     /// The same for kernels that are compiled. `operands` name values in one place, row or column,
-    /// or, of halos and wholes, pointers to the first entry of all; `results` name variables if
-    /// there are several. The place is `at`, a kernels::Place. At block level they name matrices
-    /// (block_bodies.cuh), or numbers of scalars, and the last of `operands` is the workspace if
-    /// there is one; the threads that work on the problem are `group`.
+    /// or, of halos and wholes, pointers to the first entry of all, or tiles; `results` name
+    /// variables if there are several. The place is `at`, a kernels::Place. At block level they
+    /// name matrices (block_bodies.cuh), or numbers of scalars, and the last of `operands` is the
+    /// workspace if there is one; the threads that work on the problem are `group`.
     virtual Code code(const CallSite& site, std::span<const std::string> operands,
                       std::span<const std::string> results) const;
     /// The files of `code` that are not the library's own, as aperture_embed_kernels makes them,

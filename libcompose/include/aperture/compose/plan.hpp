@@ -27,11 +27,11 @@ struct Machine {
     double flops_a_second = 0;  ///< of 32-bit numbers
     double double_flops_a_second = 0;
     double launch_seconds = 0;  ///< what a kernel takes besides
+    double cache_bytes = 0;     ///< 0 if it is not known
     // The rest is of GPUs.
     double latency_seconds = 0;  ///< of memory
     double barrier_seconds = 0;  ///< of a kernel's blocks that wait for each other
-    double cache_bytes = 0;
-    int multiprocessors = 0;  ///< 0 of a CPU
+    int multiprocessors = 0;     ///< 0 of a CPU
     // What a multiprocessor has for blocks.
     int registers = 0;
     int shared_bytes = 0;
@@ -44,9 +44,9 @@ inline constexpr Machine h100{.bytes_a_second = 2.8e12,
                               .flops_a_second = 66.9e12,
                               .double_flops_a_second = 33.5e12,
                               .launch_seconds = 1e-6,
+                              .cache_bytes = 50 << 20,
                               .latency_seconds = 346e-9,
                               .barrier_seconds = 1e-6,
-                              .cache_bytes = 50 << 20,
                               .multiprocessors = 132,
                               .registers = 65536,
                               .shared_bytes = 233472};
@@ -66,6 +66,17 @@ inline constexpr index_t most_bytes_on_chip = 48 << 10;
 /// call that would make them more begins another kernel.
 inline constexpr index_t most_bytes_of_row = 32 << 10;
 
+/// Of images that a kernel makes and neighbours read: a strip of rows. A call that would make them
+/// more begins another kernel.
+inline constexpr index_t most_bytes_of_tiles = 1 << 20;
+
+/// Calls of a kernel that run for some elements at a time, and for a margin around these.
+struct KernelPart {
+    std::vector<bool> calls{};         ///< of the kernel: whether they do
+    std::vector<std::size_t> tiles{};  ///< those that make what neighbours read, on chip
+    Access margin{};
+};
+
 /// Numbers of a problem that a kernel of batches keeps on chip.
 struct OnChip {
     SymbolId id;  ///< -1 of a call's workspace
@@ -83,7 +94,9 @@ struct Kernel {
     std::vector<SymbolId> loads, stores;
     std::vector<SymbolId> registers;  ///< live in the kernel alone
     std::vector<OnChip> on_chip;      ///< of batches, in the order of calls
-    double bytes = 0;                 ///< moved, by arrays in memory
+    /// That make tiles, one after the other, and that of elements; none if there are no tiles.
+    std::vector<KernelPart> parts;
+    double bytes = 0;  ///< moved, by arrays in memory
     double flops = 0;
 };
 
@@ -139,7 +152,7 @@ Plan plan(Program program, const Registry& registry, const CallsOfKernels& kerne
 /// prediction, others have none.
 std::vector<int> loop_kernels(const Plan& plan);
 /// Numbers of the outermost loops that can be one kernel: their kernels are generated, not of
-/// batches, and add up no rows or columns.
+/// batches, have no tiles, and add up no rows or columns.
 std::vector<int> possible_loop_kernels(const Plan& plan);
 /// The plan with these loops as one kernel each, and no others. Throws InvalidArgument if one of
 /// them cannot be.
