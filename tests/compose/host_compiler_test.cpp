@@ -25,13 +25,13 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <optional>
 #include <thread>
 
 #include "aperture/core/compilation_counts.hpp"
 #include "aperture/core/error.hpp"
 #include "libcompose/child_process.hpp"
 #include "libcompose/private_folder.hpp"
+#include "tests/variable.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -41,29 +41,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-/// A variable of the environment, until the end of the scope.
-class Variable {
-  public:
-    Variable(const char* name, const char* value) : name_(name) {
-        if (const char* before = std::getenv(name)) before_ = before;
-        set(value);
-    }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-    ~Variable() { set(before_ ? before_->c_str() : nullptr); }
-
-  private:
-    void set(const char* value) const {
-        if (value == nullptr) {
-            ::unsetenv(name_);
-        } else {
-            ::setenv(name_, value, 1);
-        }
-    }
-    const char* name_;
-    std::optional<std::string> before_;
-};
 
 std::string contents(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
@@ -135,10 +112,10 @@ class ComposeHostCompiler : public testing::Test {
     }
 
     PrivateFolder folder_;
-    Variable cache_{"XDG_CACHE_HOME", (folder_.path() / "cache").c_str()};
-    Variable temporary_{"TMPDIR", (folder_.path() / "tmp").c_str()};
-    Variable is_on_{"APERTURE_CACHE", nullptr};
-    Variable by_default_{"APERTURE_CXX", nullptr};
+    tests::Variable cache_{"XDG_CACHE_HOME", (folder_.path() / "cache").c_str()};
+    tests::Variable temporary_{"TMPDIR", (folder_.path() / "tmp").c_str()};
+    tests::Variable is_on_{"APERTURE_CACHE", nullptr};
+    tests::Variable by_default_{"APERTURE_CXX", nullptr};
 };
 
 TEST_F(ComposeHostCompiler, CompilesTheFunctionsThatAreNamed) {
@@ -222,7 +199,7 @@ TEST_F(ComposeHostCompiler, KeepsResultsInMemoryAndOnDisk) {
     EXPECT_EQ(after.from_cache, before.from_cache + 1);
     EXPECT_GT(after.ms, before.ms);
     EXPECT_EQ(in_child([&] { return result_of(answer("another")); }), "42 compiled");
-    const Variable off("APERTURE_CACHE", "off");
+    const tests::Variable off("APERTURE_CACHE", "off");
     EXPECT_EQ(in_child([&] { return result_of(answer("another")); }), "42 compiled");
 }
 
@@ -258,7 +235,7 @@ TEST_F(ComposeHostCompiler, CompilesAgainForAnotherCompilerOrProcessor) {
     const HostSource source = answer("versions");
     const auto result = [&](const std::string& version) {
         const std::string its_path = compiler("exec /usr/bin/g++ \"$@\"", version);
-        const Variable chosen("APERTURE_CXX", its_path.c_str());
+        const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
         return in_child([&] { return result_of(source); });
     };
     EXPECT_EQ(result("version 1"), "42 compiled");
@@ -272,14 +249,14 @@ TEST_F(ComposeHostCompiler, CompilesAgainForAnotherCompilerOrProcessor) {
 
 TEST_F(ComposeHostCompiler, WorksWithoutAFolderForTheCache) {
     std::ofstream(path("file")) << "no folder";
-    const Variable none("XDG_CACHE_HOME", path("file").c_str());
+    const tests::Variable none("XDG_CACHE_HOME", path("file").c_str());
     EXPECT_EQ(in_child([&] { return result_of(answer("no folder")); }), "42 compiled");
     EXPECT_EQ(in_child([&] { return result_of(answer("no folder")); }), "42 compiled");
 }
 
 TEST_F(ComposeHostCompiler, CompilesInTmpWithoutAnotherFolder) {
     for (const char* folder : {"/does/not/exist", "relative", ""}) {
-        const Variable temporary("TMPDIR", folder);
+        const tests::Variable temporary("TMPDIR", folder);
         const HostSource source = answer(core::text("in tmp, not ", folder));
         EXPECT_EQ(result_of(source), "42 compiled");
     }
@@ -309,7 +286,7 @@ TEST_F(ComposeHostCompiler, LoadsFromAFileWhereMemoryIsForbidden) {
 
 TEST_F(ComposeHostCompiler, GivesAReasonIfThereIsNoCompiler) {
     const auto reason = [](const char* setting) {
-        const Variable chosen("APERTURE_CXX", setting);
+        const tests::Variable chosen("APERTURE_CXX", setting);
         return result_of(answer("no compiler"));
     };
     EXPECT_EQ(reason("off"), "APERTURE_CXX is off");
@@ -351,7 +328,7 @@ TEST_F(ComposeHostCompiler, ThrowsTheCompilersMessageForAWrongText) {
 TEST_F(ComposeHostCompiler, GivesAReasonIfTheCompilerFails) {
     const auto reason = [&](const std::string& script) {
         const std::string its_path = compiler(script);
-        const Variable chosen("APERTURE_CXX", its_path.c_str());
+        const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
         return result_of(answer("a compiler that fails"));
     };
     EXPECT_THAT(reason("kill -SEGV $$"), HasSubstr("compiler was ended by signal 11"));
@@ -392,7 +369,7 @@ TEST_F(ComposeHostCompiler, KillsACompilerThatHangs) {
     const std::string its_path =
         compiler(core::text("echo $$ > ", path("pids").string(), "; sleep 100 & echo $! >> ",
                             path("pids").string(), "; wait"));
-    const Variable chosen("APERTURE_CXX", its_path.c_str());
+    const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
     HostSource source = answer("a compiler that hangs");
     source.limit = std::chrono::milliseconds(300);
     const HostCompiled compiled = compile_on_host(source);
@@ -414,7 +391,7 @@ TEST_F(ComposeHostCompiler, KillsACompilerThatHangs) {
 }
 
 TEST_F(ComposeHostCompiler, GivesTheCompilerNothingOfTheCaller) {
-    const Variable secret("APERTURE_TEST_SECRET", "1");
+    const tests::Variable secret("APERTURE_TEST_SECRET", "1");
     const int open_file = ::fcntl(STDERR_FILENO, F_DUPFD, 77);
     ASSERT_GE(open_file, 77);
     const auto before = std::signal(SIGPIPE, SIG_IGN);
@@ -426,7 +403,7 @@ TEST_F(ComposeHostCompiler, GivesTheCompilerNothingOfTheCaller) {
         "exec 9> ", path("seen").string(),
         "; env >&9; pwd >&9; cat >&9; grep SigIgn /proc/self/status >&9; for d in "
         "/proc/$$/fd/*; do echo \"descriptor $d.\" >&9; done; exec /usr/bin/g++ \"$@\""));
-    const Variable chosen("APERTURE_CXX", its_path.c_str());
+    const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
     EXPECT_EQ(result_of(answer("nothing of the caller")), "42 compiled");
     // A shell starts with signals that are not blocked.
     const ChildEnd blocks =
@@ -489,7 +466,7 @@ TEST_F(ComposeHostCompiler, UsesALevelWhereNativeIsUnknown) {
         "for each in \"$@\"; do if [ \"$each\" = -march=native ]; then echo \"error: bad "
         "value 'native' for '-march=' switch\"; exit 1; fi; done; echo \"$@\" > ",
         path("arguments").string(), "; exec /usr/bin/g++ \"$@\""));
-    const Variable chosen("APERTURE_CXX", its_path.c_str());
+    const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
     EXPECT_EQ(result_of(answer("a level")), "42 compiled");
 #if defined(__x86_64__)
     EXPECT_THAT(contents(path("arguments")), HasSubstr("-march=x86-64-v"));
@@ -499,7 +476,7 @@ TEST_F(ComposeHostCompiler, UsesALevelWhereNativeIsUnknown) {
 TEST_F(ComposeHostCompiler, CompilesOnceForManyThreads) {
     const std::string its_path =
         compiler(core::text("echo run >> ", path("runs").string(), "; exec /usr/bin/g++ \"$@\""));
-    const Variable chosen("APERTURE_CXX", its_path.c_str());
+    const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
     std::array<std::string, 4> results;
     {
         std::vector<std::jthread> threads;
@@ -537,7 +514,7 @@ TEST_F(ComposeHostCompiler, KeepsTheLastLibrariesOnly) {
     const auto before = descriptors();
     // Objects from disk, so that this does not take minutes.
     const std::string its_path = compiler(core::text("cp ", cached_file().string(), " kernel.so"));
-    const Variable chosen("APERTURE_CXX", its_path.c_str());
+    const tests::Variable chosen("APERTURE_CXX", its_path.c_str());
     for (int i = 0; i < 140; ++i) ASSERT_EQ(result_of(answer(core::text(i))), "42 compiled");
     EXPECT_EQ(result_of(answer("139")), "42 cached");
     EXPECT_LE(descriptors(), before + 128);
@@ -546,7 +523,7 @@ TEST_F(ComposeHostCompiler, KeepsTheLastLibrariesOnly) {
 
 TEST_F(ComposeHostCompiler, UsesClangWhereThatIsChosen) {
     if (!fs::exists("/usr/bin/clang++")) GTEST_SKIP() << "no clang++ here";
-    const Variable chosen("APERTURE_CXX", "/usr/bin/clang++");
+    const tests::Variable chosen("APERTURE_CXX", "/usr/bin/clang++");
     EXPECT_EQ(result_of(answer("clang")), "42 compiled");
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "aperture/core/error.hpp"
 #include "tests/compose/listing1.hpp"
+#include "tests/variable.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -39,10 +41,9 @@ class ComposeKernelGroups : public testing::Test {
             setenv(variable, cache_.c_str(), 1);
             is_parent_ = true;
         }
-        setenv("XDG_CACHE_HOME", cache_.c_str(), 1);
+        home_.emplace("XDG_CACHE_HOME", cache_.c_str());
     }
     ~ComposeKernelGroups() override {
-        unsetenv("XDG_CACHE_HOME");
         unsetenv("APERTURE_KERNEL_GROUPS_TEST");
         if (is_parent_) fs::remove_all(cache_);
     }
@@ -80,6 +81,7 @@ class ComposeKernelGroups : public testing::Test {
 
   private:
     fs::path cache_;
+    std::optional<tests::Variable> home_;
     std::mutex mutex_;
 };
 using ComposeKernelGroupsDeathTest = ComposeKernelGroups;

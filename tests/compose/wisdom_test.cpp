@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "tests/variable.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -219,18 +220,16 @@ TEST_F(ComposeWisdom, BeginsAnewWhenItIsLarge) {
 }
 
 TEST_F(ComposeWisdom, IsFoundByTheEnvironment) {
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    unsetenv("APERTURE_WISDOM");
-    unsetenv("APERTURE_CACHE");
+    const tests::Variable home("XDG_CACHE_HOME", folder_.c_str());
+    const tests::Variable wisdom("APERTURE_WISDOM", nullptr);
+    const tests::Variable cache("APERTURE_CACHE", nullptr);
     EXPECT_EQ(usual_wisdom_file(), folder_ / "aperture" / "wisdom" / "plans.jsonl");
     Wisdom(usual_wisdom_file()).keep("a device", program_, {both_, 1, 2});
     EXPECT_TRUE(fs::exists(usual_wisdom_file()));
-    setenv("APERTURE_CACHE", "off", 1);
+    const tests::Variable off("APERTURE_CACHE", "off");
     EXPECT_EQ(usual_wisdom_file(), "");
-    setenv("APERTURE_WISDOM", file_.c_str(), 1);
+    const tests::Variable file("APERTURE_WISDOM", file_.c_str());
     EXPECT_EQ(usual_wisdom_file(), file_);
-    unsetenv("APERTURE_WISDOM");
-    unsetenv("APERTURE_CACHE");
 }
 
 }  // namespace
