@@ -12,17 +12,13 @@
 #include "tests/compose/run_on_gpu.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/compose/thesis_programs.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::compose {
 namespace {
 
-/// The compiler takes four times as long for sanitized kernels.
-#if defined(APERTURE_SANITIZE)
-constexpr unsigned random_programs = 5;
-#else
-constexpr unsigned random_programs = 20;
-#endif
+constexpr unsigned random_programs = tests::sanitized ? 5 : 20;
 
 const std::map<std::string, std::string>& programs() {
     static const std::map<std::string, std::string> all{

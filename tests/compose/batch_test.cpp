@@ -13,6 +13,7 @@
 #include "aperture/core/error.hpp"
 #include "tests/compose/batch_values.hpp"
 #include "tests/compose/refusal.hpp"
+#include "tests/sanitized.hpp"
 
 namespace aperture::compose {
 namespace {
@@ -217,13 +218,6 @@ TEST(ComposeBatch, EveryOperationIsAccurate) {
     }
 }
 
-/// The compiler takes too long for many sanitized kernels.
-#if defined(APERTURE_SANITIZE)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 struct BitCase {
     Dtype dtype;
     index_t order;
@@ -232,7 +226,7 @@ class ComposeBatchBits : public testing::TestWithParam<BitCase> {};
 
 /// Of sanitized kernels, one real and one complex type are enough.
 std::vector<Dtype> compiled_types() {
-    if (sanitized) return {Dtype::f64, Dtype::c64};
+    if (tests::sanitized) return {Dtype::f64, Dtype::c64};
     return {all_types.begin(), all_types.end()};
 }
 
@@ -251,7 +245,7 @@ TEST_P(ComposeBatchBits, AreThoseOfEveryBackEnd) {
     for (const auto order : {core::LaneOrder::forward, core::LaneOrder::random}) {
         expect_same_bits(run_on_simt(text, inputs, Fusion::thesis, order), expected);
     }
-    if (sanitized) return;
+    if (tests::sanitized) return;
     expect_same_bits(run_on_simt(text, inputs, Fusion::none, core::LaneOrder::random), expected);
 }
 INSTANTIATE_TEST_SUITE_P(Types, ComposeBatchBits,
@@ -289,7 +283,7 @@ std::string calls_of_orders(Dtype dtype, int first, int last) {
 
 TEST(ComposeBatch, ThreadsHaveTheSameBitsForAllSizes) {
     for (const Dtype dtype : compiled_types()) {
-        const int last = sanitized ? 2 : is_complex(dtype) ? 5 : 8;
+        const int last = tests::sanitized ? 2 : is_complex(dtype) ? 5 : 8;
         for (int first = 1; first <= last; first += 4) {
             const std::string text = calls_of_orders(dtype, first, std::min(first + 3, last));
             const Values inputs = inputs_of(parse(text));
