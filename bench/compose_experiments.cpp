@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aperture/compose/tune.hpp"
@@ -88,6 +90,21 @@ ProgramData& data_of(const Program& program, const std::string& text) {
     return *data;
 }
 
+/// Fails if another plan of the same program had other results.
+template <class Executor>
+void expect_same_bits(benchmark::State& state, Composed<Executor>& composed,
+                      const ProgramData& data) {
+    static std::map<std::string, std::size_t> first;
+    composed.seconds_with_copies();
+    const std::string_view bytes(reinterpret_cast<const char*>(data.result.data()),
+                                 data.result.size() * sizeof(float));
+    const std::size_t hash = std::hash<std::string_view>()(bytes);
+    const std::string text = compose::print(*composed.plan().program);
+    if (first.emplace(text, hash).first->second != hash) {
+        fail(state, "another plan of the program has other results");
+    }
+}
+
 // Fousek et al.
 
 index_t problems_of_listing1() { return smoke ? 100 : 31744; }
@@ -98,8 +115,10 @@ void add_plan(const std::string& name, const Plan& plan, const std::string& text
     add_measured(
         name,
         [=](benchmark::State& state, const std::string& of) {
-            Composed<Executor> composed(plan, data_of(*plan.program, text));
+            ProgramData& data = data_of(*plan.program, text);
+            Composed<Executor> composed(plan, data);
             const double best = measure(state, of, [&] { return composed.seconds(); });
+            expect_same_bits(state, composed, data);
             state.counters["M/s"] = items / best * 1e-6;
             state.counters["predicted M/s"] =
                 items / compose::predicted_seconds(plan, machine<Executor>()) * 1e-6;
@@ -315,6 +334,7 @@ double measure_call(benchmark::State& state, const std::string& name, const Prog
         copies = std::min(copies, composed.seconds_of_copies());
         return composed.seconds();
     });
+    expect_same_bits(state, composed, data);
     state.counters["compute_ms"] = best * 1e3;
     state.counters["copy_ms"] = copies * 1e3;
     state.counters["total_ms"] = total * 1e3;
