@@ -188,14 +188,14 @@ template <class R>
 __device__ __forceinline__ auto size_bits(core::Complex<R> entry) {
     return size_bits(magnitude(entry));
 }
-/// The first 32 of them, and others of sizes that have less than eight there.
+/// The first 32 of them, and others, as large, of sizes that have less than eight there.
 __device__ __forceinline__ unsigned first_bits(unsigned bits) { return bits; }
 __device__ __forceinline__ unsigned first_bits(unsigned long long bits) {
     return static_cast<unsigned>(bits >> 32);
 }
 __device__ __forceinline__ unsigned other_bits(unsigned bits) { return bits << 8; }
 __device__ __forceinline__ unsigned other_bits(unsigned long long bits) {
-    return static_cast<unsigned>(bits >> 8);
+    return __builtin_bit_cast(unsigned, static_cast<float>(bits & ~0ULL >> 1));
 }
 
 /// The row of an entry of column `s` that is at most a part of 2^-13 smaller than the largest of

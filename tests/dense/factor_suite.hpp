@@ -240,7 +240,7 @@ TYPED_TEST_P(FactorSuite, GaussJordan) {
 TYPED_TEST_P(FactorSuite, FactorsSubnormalMatrices) {
     using Value = typename TypeParam::T;
     this->for_each_mapping([&] {
-        for (int n : {3, 20}) {
+        for (int n : {3, 8, 20}) {
             const double size = 64 * double(std::numeric_limits<Real<Value>>::denorm_min());
             const Matrix ones = Matrix::Ones(n, n).template triangularView<Eigen::Lower>();
             typename TestFixture::Batch a(2, n, n), lu(2, n, n);
@@ -258,10 +258,10 @@ TYPED_TEST_P(FactorSuite, FactorsSubnormalMatrices) {
             // A CPU multiplies by the reciprocals of U's diagonal.
             if (std::is_same_v<typename TypeParam::Runner, HostRunner<core::Cpu, false>>) continue;
             // Of a column's entries, some zero, only differences of their last bits tell the pivot.
-            typename TestFixture::Batch x(2, 1, n);
-            Matrix first = Matrix::Zero(1, n);
-            for (core::index_t p = 0; p < 2; ++p) x.set(p, size * Matrix::Ones(1, n));
-            first(0, 0) = 1;
+            typename TestFixture::Batch x(2, 2, n);
+            Matrix first = Matrix::Zero(2, n);
+            for (core::index_t p = 0; p < 2; ++p) x.set(p, size * Matrix::Ones(2, n));
+            first.col(0).setOnes();
             this->runner_.run(APERTURE_CALL(solve_lu), Pivoting::partial, std::as_const(a).view(),
                               x.view(), this->entries(info));
             for (core::index_t p = 0; p < 2; ++p) {
