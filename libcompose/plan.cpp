@@ -121,9 +121,8 @@ class Planner {
                 builder.add(*planned);
             }
             core::expects(builder.is_whole(),
-                          "calls cannot run in one kernel: on vectors and images, of which it adds "
-                          "up no rows "
-                          "or columns; or it overwrites what neighbours read");
+                          "calls cannot run in one kernel: on vectors and images of which it adds "
+                          "up no rows or columns, or it overwrites what neighbours read");
             backwards.push_back({builder.finish(live)});
             std::reverse(kernel.begin(), kernel.end());
             for (const PlannedCall* planned : kernel) {
