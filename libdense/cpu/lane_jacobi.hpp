@@ -16,17 +16,6 @@ namespace aperture::dense::lanes {
 template <class R>
 inline constexpr R roundoff = std::numeric_limits<R>::epsilon() / 2;
 
-/// Per lane 0, or all bits where a condition holds.
-template <class R>
-using Mask = decltype(core::Pack<R>{} < core::Pack<R>{});
-
-template <class M>
-[[gnu::always_inline]] inline bool any(M mask) {
-    decltype(mask[0] + mask[0]) bits = 0;
-    for (std::size_t l = 0; l < sizeof(mask) / sizeof(mask[0]); ++l) bits |= mask[l];
-    return bits != 0;
-}
-
 /// The unitary matrix [[c, conj(s)], [-s, c]] that makes [[pp, conj(qp)], [qp, qq]] diagonal, of
 /// the smaller angle; in lanes that are not wanted, the identity. (Golub & Van Loan 2013, alg.
 /// 8.5.1, without the division by qp.)

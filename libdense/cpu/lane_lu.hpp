@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <limits>
 #include <utility>
 
 #include "aperture/dense/batch_factor.hpp"
@@ -14,6 +16,17 @@ namespace aperture::dense::lanes {
 template <class P>
 inline P absolute(P value) {
     return value < 0 ? -value : value;
+}
+
+/// Per lane 0, or all bits where a condition holds.
+template <class R>
+using Mask = decltype(core::Pack<R>{} < core::Pack<R>{});
+
+template <class M>
+[[gnu::always_inline]] inline bool any(M mask) {
+    decltype(mask[0] + mask[0]) bits = 0;
+    for (std::size_t l = 0; l < sizeof(mask) / sizeof(mask[0]); ++l) bits |= mask[l];
+    return bits != 0;
 }
 
 /// The larger of |re| and |im|: compares pivots without overflow.
@@ -44,8 +57,15 @@ inline Element<T> reciprocal(const Element<T>& value) {
     }
 }
 
-/// A pivot's reciprocal is that of `up` times the pivot, times `up`: the reciprocal of a subnormal
-/// pivot would overflow.
+/// What makes subnormal sizes normal, whose reciprocal would overflow: a power of two, 1 for
+/// others.
+template <class R>
+inline core::Pack<R> scale_up(const core::Pack<R>& size) {
+    const core::Pack<R> one = core::broadcast(R{1});
+    return size < std::numeric_limits<R>::min() ? one * R(1ull << 60) : one;
+}
+
+/// A pivot's reciprocal is that of `up` times the pivot, times `up`.
 template <Scalar T>
 struct PivotReciprocal {
     core::Pack<Real<T>> up;
@@ -67,8 +87,7 @@ inline PivotReciprocal<T> accept_general_pivot(Element<T> pivot, int order, Info
     const auto good = (size > R{0}) & (size <= largest);
     const Info<T> here = good ? Info<T>{} : Info<T>{} + order;
     info = info == 0 ? here : info;
-    const core::Pack<R> one = core::broadcast(R{1});
-    const core::Pack<R> up = size < std::numeric_limits<R>::min() ? one * R(1ull << 60) : one;
+    const core::Pack<R> up = scale_up<R>(size);
     return {up, reciprocal(select(good, scaled(pivot, up), unit<T>()))};
 }
 
@@ -165,10 +184,36 @@ Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahe
     return info;
 }
 
-/// Replaces U's diagonal by its reciprocals.
+/// Powers of two by which rows of U, and so of y in U x = y, are multiplied in each lane.
 template <Scalar T>
-void invert_diagonal(int n, const Matrix<T>& lu) {
-    for (int k = 0; k < n; ++k) lu.store(k, k, reciprocal(lu.load(k, k)));
+struct RowScales {
+    std::array<core::Pack<Real<T>>, max_order> of_row;
+    bool are_one = true;  ///< all of them
+
+    void apply(int n, int rows, const Matrix<T>& y) const {
+        for (int r = 0; r < rows && !are_one; ++r) {
+            for (int k = 0; k < n; ++k) y.store(r, k, scaled(y.load(r, k), of_row[k]));
+        }
+    }
+};
+
+/// Replaces U's diagonal by its reciprocals. Rows of subnormal pivots are scaled up.
+template <Scalar T>
+void invert_diagonal(int n, const Matrix<T>& lu, RowScales<T>& scales) {
+    Mask<Real<T>> is_scaled{};
+    for (int k = 0; k < n; ++k) {
+        const Element<T> pivot = lu.load(k, k);
+        core::Pack<Real<T>>& up = scales.of_row[k];
+        up = scale_up<Real<T>>(magnitude(pivot));
+        is_scaled |= up > Real<T>{1};
+        lu.store(k, k, reciprocal(scaled(pivot, up)));
+    }
+    scales.are_one = !any(is_scaled);
+    for (int k = 0; k < n && !scales.are_one; ++k) {
+        for (int j = k + 1; j < n; ++j) {
+            lu.store(k, j, scaled(lu.load(k, j), scales.of_row[k]));
+        }
+    }
 }
 
 /// U x = y for the rows of x, after `invert_diagonal`.
@@ -180,19 +225,21 @@ void substitute_upper(int n, int rows, const Matrix<T>& lu, const Matrix<T>& x) 
 
 /// A x = b for the rows of x, in place, after `invert_diagonal`.
 template <Scalar T>
-void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const int* pivots,
-              const Matrix<T>& x) {
+void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const RowScales<T>& scales,
+              const int* pivots, const Matrix<T>& x) {
     if (pivoting == Pivoting::partial) {
         const Matrix<T> entries = x.transposed();
         for (int k = 0; k < n; ++k) exchange_rows(k, n, pivots + k * width<T>, rows, entries);
     }
     substitute<Second::plain, Diagonal::unused>(n, rows, lu, x, x);
+    scales.apply(n, rows, x);
     substitute_upper(n, rows, lu, x);
 }
 
 /// The inverse, transposed: row r of x is column r of it. After `invert_diagonal`.
 template <Scalar T>
-void invert(int n, const Matrix<T>& lu, const int* pivots, const Matrix<T>& x) {
+void invert(int n, const Matrix<T>& lu, const RowScales<T>& scales, const int* pivots,
+            const Matrix<T>& x) {
     constexpr int some = tile_rows<T>;
     for (int first = 0; first < n; first += some) {
         const int rows = std::min(some, n - first);
@@ -201,6 +248,7 @@ void invert(int n, const Matrix<T>& lu, const int* pivots, const Matrix<T>& x) {
         }
         const Matrix<T> part = x.from(first, 0);
         substitute<Second::plain, Diagonal::unused>(n, rows, lu, part, part, first);
+        scales.apply(n, rows, part);
         substitute_upper(n, rows, lu, part);
     }
     for (int k = n - 1; k >= 0; --k) exchange_rows(k, n, pivots + k * width<T>, n, x);

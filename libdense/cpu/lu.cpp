@@ -56,7 +56,8 @@ void substitute_lu(core::Cpu& cpu, MatrixBatch<const T, core::Host> lu,
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(lu);
             lanes::load_lanes<T>(lu, first, problems, lanes::Part::all, factors);
-            lanes::invert_diagonal(n, factors);
+            lanes::RowScales<T> scales;
+            lanes::invert_diagonal(n, factors, scales);
             PivotRows<T> rows;
             for (int l = 0; l < lanes::width<T>; ++l) {
                 const index_t problem = first + std::min(l, problems - 1);
@@ -66,7 +67,7 @@ void substitute_lu(core::Cpu& cpu, MatrixBatch<const T, core::Host> lu,
                 }
             }
             sides.for_each_part(first, problems, scratch, [&](int some, const auto& part) {
-                lanes::solve_lu(pivoting, n, some, factors, rows.data(), part);
+                lanes::solve_lu(pivoting, n, some, factors, scales, rows.data(), part);
             });
         });
 }
@@ -85,9 +86,10 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
             const lanes::Info<T> of_lanes = lanes::factor_lu(pivoting, n, factors, rows.data());
             const bool failed = lanes::report<T>(of_lanes, first, problems, info);
-            lanes::invert_diagonal(n, factors);
+            lanes::RowScales<T> scales;
+            lanes::invert_diagonal(n, factors, scales);
             sides.for_each_part(first, problems, scratch, [&](int some, const auto& part) {
-                lanes::solve_lu(pivoting, n, some, factors, rows.data(), part);
+                lanes::solve_lu(pivoting, n, some, factors, scales, rows.data(), part);
                 if (failed) lanes::clear_failed<T>(of_lanes, some, n, part);
             });
         });
@@ -134,9 +136,10 @@ void invert(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T, c
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
             const lanes::Info<T> of_lanes =
                 lanes::factor_lu(Pivoting::partial, n, factors, rows.data(), ahead);
-            lanes::invert_diagonal(n, factors);
+            lanes::RowScales<T> scales;
+            lanes::invert_diagonal(n, factors, scales);
             const lanes::Matrix<T> result = scratch.like(inverse);
-            lanes::invert(n, factors, rows.data(), result.transposed());
+            lanes::invert(n, factors, scales, rows.data(), result.transposed());
             if (lanes::report<T>(of_lanes, first, problems, info)) {
                 lanes::clear_failed<T>(of_lanes, n, n, result);
             }

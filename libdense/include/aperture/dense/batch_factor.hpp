@@ -69,7 +69,7 @@ void factor_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Hos
                core::View<int, 1, core::Host> info);
 
 /// Solves A_b x = b for the rows of `x`, by factors from `factor_lu`. A zero pivot gives infinities
-/// and NaN, as does a subnormal one on a CPU. Empty `pivots`: without pivoting.
+/// and NaN. Empty `pivots`: without pivoting.
 template <Scalar T>
 void substitute_lu(core::Cpu& cpu, MatrixBatch<const T, core::Host> lu,
                    core::View<const int, 2, core::Host> pivots, MatrixBatch<T, core::Host> x);
