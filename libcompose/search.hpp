@@ -122,7 +122,7 @@ bool has_memory(const Action& action) {
         return true;
     } catch (const std::bad_alloc&) {
         return false;
-    } catch (const core::DeviceError&) {
+    } catch (const core::UnfitDevice&) {
         return false;
     }
 }
@@ -167,7 +167,10 @@ Tuned<Executor> run_tuned(Executor& executor, const Program& program, const Regi
             trials =
                 run_trials(executables.size(), tuning.most_seconds - now(), seconds_of_run, now);
         } catch (...) {
-            in_place->restore();
+            try {
+                in_place->restore();
+            } catch (const core::DeviceError&) {  // The first error tells more.
+            }
             throw;
         }
         in_place->restore();
