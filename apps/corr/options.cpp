@@ -19,6 +19,10 @@ the strongest peak off the centre.
   corr a.png b.png --planes-from grey
 locates the content of b.png in a.png: the peak is at its (y, x) in a.png minus that in b.png.
 
+  corr a.png b.png --register similarity --out moved.png
+finds shift, rotation and scale between a.png and b.png to hundredths of a pixel, and writes b.png
+moved onto a.png.
+
   corr --planes a.h5
 correlates the planes in dataset /planes of a.h5, unchanged, with themselves.
 
@@ -122,6 +126,12 @@ NamedFiles input_files(const CorrOptions& options) {
 }
 
 NamedFiles output_files(const CorrOptions& options) {
+    if (options.registered) {
+        NamedFiles files;
+        if (!options.common.out.empty()) files.push_back({"registered image", options.common.out});
+        append(files, "difference", options.difference);
+        return files;
+    }
     NamedFiles files{{"surface", options.common.out}};
     append(files, "picture", options.picture);
     append(files, "radial average", options.radial);
@@ -142,6 +152,15 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
               "Write the surface averaged over all directions as a table, and likewise the planes' "
               "power spectrum as FILE.spectrum.csv");
     line.flag("--no-picture", no_picture, "Do not write the picture of the surface");
+    line.choice(
+        "--register", signal::motion_choices, options.registered,
+        "Of a pair, find how the content of the second image lies on that of the first, with "
+        "standard deviations, instead of a surface: b(y, x) = a(y - dy, x - dx), or also a "
+        "rotation and a scale about the centre; --out is the second image moved onto the "
+        "first");
+    line.file("--difference", "FILE.png", options.difference,
+              "With --register: write the difference of the first image and the moved second one, "
+              "grey where they are equal");
     line.flag("--all-pairs", options.all_pairs,
               "For an ensemble: also correlate its images with one another and write their "
               "similarities");
@@ -152,6 +171,18 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     if (!line.parse(argc, argv)) return std::nullopt;
 
     settle_inputs(line, given, options);
+    if (options.registered) {
+        line.needs("--register", "two images", options.pair() && given.planes.empty());
+        line.allows_only({"images", "--register", "--out", "--difference", "--report", "--threads",
+                          "--quiet", "--verbose", "--strict", "--device", "--repeat"},
+                         "a surface, which --register does not compute");
+        path& out = options.common.out;
+        if (!out.empty()) out = picture_name("--out", out);
+        if (options.difference)
+            options.difference = picture_name("--difference", *options.difference);
+        return options;
+    }
+    line.needs("--difference", "--register", false);
     // An ensemble's surfaces per plane are not written.
     options.parameters.each_plane = !options.ensemble;
     if (line.given("--signed")) options.parameters.both_signs = given.both_signs;

@@ -8,6 +8,7 @@
 
 #include "aperture/corr/image_correlator.hpp"
 #include "aperture/corr/words.hpp"
+#include "aperture/signal/registration.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
 
@@ -22,7 +23,11 @@ struct CorrOptions {
     corr::Parameters parameters;  ///< without planes if `inputs` are HDF5 files with planes
     /// One mask for all images, or one per image of a pair. Without masks all pixels count.
     std::vector<std::filesystem::path> masks;
-    bool all_pairs = false;  ///< also correlate the images of an ensemble
+    /// Instead of a surface: how the second image lies on the first. `out`, if any, is the picture
+    /// of the second one moved onto the first.
+    std::optional<signal::Motion> registered;
+    std::optional<std::filesystem::path> difference;  ///< picture of the first less the moved one
+    bool all_pairs = false;                           ///< also correlate the images of an ensemble
 
     std::optional<std::filesystem::path> picture;
     std::optional<std::filesystem::path> radial;    ///< table of the surface

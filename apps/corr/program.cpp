@@ -8,6 +8,7 @@
 #include "apps/common/report.hpp"
 #include "apps/corr/mask_files.hpp"
 #include "apps/corr/output_files.hpp"
+#include "apps/corr/registration.hpp"
 #include "apps/corr/summary.hpp"
 #include "apps/programs.hpp"
 
@@ -129,6 +130,7 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
 }
 
 void run(const CorrOptions& options, core::Cpu& cpu, Console& console) {
+    if (options.registered) return run_registration(options, cpu, console);
     with_executor(options.common.device, cpu, console, [&](auto& executor) {
         if (options.ensemble) {
             run_images_of_ensemble(executor, cpu, options, console);

@@ -4,10 +4,12 @@
 #include "aperture/signal/copy_planes.hpp"
 #include "aperture/signal/grey.hpp"
 #include "aperture/signal/median.hpp"
+#include "aperture/signal/warp.hpp"
 #include "libsignal/gpu/box_sum.cuh"
 #include "libsignal/gpu/median.cuh"
 #include "libsignal/gpu/pixels.cuh"
 #include "libsignal/gpu/resample.cuh"
+#include "libsignal/gpu/warp.cuh"
 
 namespace aperture::signal {
 
@@ -27,6 +29,10 @@ void resize(core::Gpu& gpu, Input from, Interpolation interpolation, Output to) 
 }
 
 void downsample(core::Gpu& gpu, Input from, Output to) { gpu::downsample_image(gpu, from, to); }
+
+void warp(core::Gpu& gpu, Input from, const PixelMap& map, float outside, Output to) {
+    gpu::warp_image(gpu, from, map, outside, to);
+}
 
 void box_sum(core::Gpu& gpu, core::View<const float, 3, core::Device> from, int size,
              core::View<float, 3, core::Device> to) {

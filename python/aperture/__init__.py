@@ -18,6 +18,7 @@ from aperture._program import program
 from aperture._program_bodies import Operand, TextOperation, operand, operation
 from aperture._program_functions import Stencil, stencil
 from aperture._program_source import ProgramError
+from aperture._registration import Alignment, register
 from aperture._rpca import RpcaResult, rpca
 from aperture._simulation import perfect_suite_cube, simulate_clutter
 from aperture._stap import Stap, stap
@@ -30,6 +31,7 @@ UnfitDevice = _core.UnfitDevice
 __version__ = version()
 
 __all__ = [
+    "Alignment",
     "BackgroundSubtractor",
     "Correlation",
     "CorrelationLengths",
@@ -62,6 +64,7 @@ __all__ = [
     "perfect_suite_cube",
     "program",
     "qr",
+    "register",
     "rpca",
     "set_num_threads",
     "simulate_clutter",

@@ -240,8 +240,8 @@ def _correlate(
 ) -> Correlation:
     stored = parameters.planes is None
     pair = b is not None
-    first = _image("a", a, place, stored, check_finite)
-    second = _image("b", b, place, stored, check_finite) if pair else None
+    first = image_there("a", a, place, stored, check_finite)
+    second = image_there("b", b, place, stored, check_finite) if pair else None
     extent = tuple(first.shape) if stored else (3 if first.ndim == 3 else 1, *first.shape[:2])
     if second is not None:
         rank = 3 if stored else 2
@@ -307,7 +307,7 @@ def _offsets(offsets: Any) -> tuple[int, int]:
     return rows, columns
 
 
-def _image(name: str, array: Any, place: Place, stored: bool, check: bool | None) -> Any:
+def image_there(name: str, array: Any, place: Place, stored: bool, check: bool | None) -> Any:
     """An image as float32 [row, column] or [row, column, 3], or planes, there."""
     ranks = {2: "[row, column]", 3: "[row, column, 3]"}
     pixels = _expects_rank(name, array, {3: "[plane, row, column]"} if stored else ranks)

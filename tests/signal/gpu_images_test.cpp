@@ -37,6 +37,10 @@ struct GpuRunner : tests::UsableGpu {
         on_device(from, to,
                   [&](auto source, auto sink) { signal::downsample(*gpu, source, sink); });
     }
+    void warp(Input from, const PixelMap& map, float outside, Output to) {
+        on_device(from, to,
+                  [&](auto source, auto sink) { signal::warp(*gpu, source, map, outside, sink); });
+    }
     void box_sum(core::View<const float, 3, core::Host> from, int size,
                  core::View<float, 3, core::Host> to) {
         on_device(from, to,

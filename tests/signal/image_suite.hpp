@@ -13,6 +13,7 @@
 #include "aperture/signal/grey.hpp"
 #include "aperture/signal/median.hpp"
 #include "aperture/signal/resample.hpp"
+#include "aperture/signal/warp.hpp"
 #include "tests/signal/images.hpp"
 
 /// Images on every executor. ImagesLikeCpuSuite compares kernels with the Cpu's functions, which
@@ -25,6 +26,7 @@
 ///     void gaussian_blur(Input, float sigma, Output);
 ///     void resize(Input, Interpolation, Output);
 ///     void downsample(Input, Output);
+///     void warp(Input, const PixelMap&, float outside, Output);
 ///     void box_sum(View<const float, 3, Host>, int size, View<float, 3, Host>);
 ///     void to_grey(View<const T, 3, Host>, Output);
 ///     void copy_planes(View<const float, 3, Host>, View<float, 3, Host>);
@@ -49,6 +51,9 @@ struct CpuRunner {
         signal::resize(cpu, from, interpolation, to);
     }
     void downsample(Input from, Output to) { signal::downsample(cpu, from, to); }
+    void warp(Input from, const PixelMap& map, float outside, Output to) {
+        signal::warp(cpu, from, map, outside, to);
+    }
     void box_sum(core::View<const float, 3, core::Host> from, int size,
                  core::View<float, 3, core::Host> to) {
         signal::box_sum(cpu, from, size, to);
@@ -112,6 +117,21 @@ TYPED_TEST_P(ImagesLikeCpuSuite, MediansAreTheCpus) {
                 random_image(size, 1), size, 0,
                 [&](auto& on, Input from, Output to) { on.median_filter(from, window, to); });
         }
+    }
+}
+
+/// A rotation, a scale, a shift and a little perspective.
+inline constexpr PixelMap perspective{
+    {{0.9, -0.2, 1.3}, {0.3, 1.1, -2.1}, {1e-4, -2e-4, 1}}};
+
+TYPED_TEST_P(ImagesLikeCpuSuite, WarpsAreTheCpus) {
+    for (const Size size : this->runner.sizes()) {
+        SCOPED_TRACE(testing::PrintToString(size));
+        const Size to_size{size.rows + 2, size.columns + 1};
+        this->expect_the_cpus(random_image(size, 1), to_size, 1e-6,
+                              [&](auto& on, Input from, Output to) {
+                                  on.warp(from, perspective, 7, to);
+                              });
     }
 }
 
@@ -313,7 +333,7 @@ TYPED_TEST_P(ImageSuite, NothingHappensToEmptyImages) {
 REGISTER_TYPED_TEST_SUITE_P(ImageSuite, MediansOfBarelyBalancedWindows,
                             LevelsOfAConstantImageAreConstant, ABoxSumForgetsWhatHasLeftTheWindow,
                             NothingHappensToEmptyImages);
-REGISTER_TYPED_TEST_SUITE_P(ImagesLikeCpuSuite, MediansAreTheCpus, GreyLevelsAreTheCpus,
+REGISTER_TYPED_TEST_SUITE_P(ImagesLikeCpuSuite, WarpsAreTheCpus, MediansAreTheCpus, GreyLevelsAreTheCpus,
                             CopiesOfPlanesAreExact, BlursAreTheCpus, ResizedImagesAreTheCpus,
                             LevelsOfAPyramidAreTheCpus, BoxSumsAreTheCpus);
 

@@ -4,6 +4,7 @@
 #include "libsignal/gpu/median.cuh"
 #include "libsignal/gpu/pixels.cuh"
 #include "libsignal/gpu/resample.cuh"
+#include "libsignal/gpu/warp.cuh"
 #include "tests/signal/image_suite.hpp"
 
 namespace aperture::signal {
@@ -32,6 +33,9 @@ struct SimtRunner {
         gpu::resize_image(simt, from, interpolation, to);
     }
     void downsample(Input from, Output to) { gpu::downsample_image(simt, from, to); }
+    void warp(Input from, const PixelMap& map, float outside, Output to) {
+        gpu::warp_image(simt, from, map, outside, to);
+    }
     void box_sum(core::View<const float, 3, core::Host> from, int size,
                  core::View<float, 3, core::Host> to) {
         gpu::box_sum_of_planes(simt, from, size, to);
