@@ -49,9 +49,9 @@ class SimilaritySearch {
           block_{std::max(image[0] / 4, least_block), std::max(image[1] / 4, least_block)},
           whole_(executor, image),
           of_block_(executor, block_),
-          of_polar_(executor, polar_),
-          polar_a_(polar_),
-          polar_b_(polar_),
+          of_polar_(executor, polar),
+          polar_a_(polar),
+          polar_b_(polar),
           moved_(image) {}
 
     Alignment run(const Image& a, const Image& b) {
@@ -75,12 +75,12 @@ class SimilaritySearch {
   private:
     static constexpr index_t least_block = 32;
     static constexpr int positions = 5;  ///< of blocks along an axis
-    static constexpr core::Extents<2> polar_{polar_angles, polar_radii};
+    static constexpr core::Extents<2> polar{polar_angles, polar_radii};
 
     /// Rotation and scale, to half a pixel of the polar coordinates.
     Alignment find_turn(const Image& a, const Image& b) {
         if (!whole_.polar_sizes(a, b, polar_a_.view(), polar_b_.view())) return {};
-        const OverlapTapers tapers = OverlapTapers::of_round_rows(polar_);
+        const OverlapTapers tapers = OverlapTapers::of_round_rows(polar);
         const auto of_a = std::as_const(polar_a_).view();
         const auto of_b = std::as_const(polar_b_).view();
         double sums[2] = {};
@@ -93,7 +93,7 @@ class SimilaritySearch {
         of_polar_.cross();
         const core::Extents<2> peak = of_polar_.phase_peak(waves(of_polar_.padded(), {}, 0.6));
         const auto distance = [&](int d) {
-            return static_cast<double>(2 * peak[d] > polar_[d] ? peak[d] - polar_[d] : peak[d]);
+            return static_cast<double>(2 * peak[d] > polar[d] ? peak[d] - polar[d] : peak[d]);
         };
         Alignment found;
         found.rotation = -180 * distance(0) / polar_angles;
