@@ -113,8 +113,8 @@ def register(
     Phase correlation (Kuglin & Hines 1975), then the maximum of the tapered images'
     cross-correlation between pixels; rotation and scale from the spectra's sizes in logarithmic
     polar coordinates (Reddy & Chatterji 1996), then from shifts of blocks. Errors for photographs
-    of 256 x 256 pixels with noise of 2 grey levels: 0.002 pixels; as a similarity 0.004 pixels, 0.002
-    degrees and 0.00003 in scale.
+    of 256 x 256 pixels with noise of 2 grey levels: 0.002 pixels; as a similarity 0.004 pixels,
+    0.002 degrees and 0.00003 in scale.
 
     Examples
     --------
@@ -125,9 +125,7 @@ def register(
     >>> round(found.dy, 3), round(found.dx, 3)
     (4.0, 3.0)
     """
-    return at_place(
-        a, device, threads, lambda place: _register(place, a, b, motion, check_finite)
-    )
+    return at_place(a, device, threads, lambda place: _register(place, a, b, motion, check_finite))
 
 
 def _register(place: Place, a: Any, b: Any, motion: str, check: bool | None) -> Alignment:
