@@ -14,7 +14,6 @@
 namespace aperture::apps {
 namespace {
 
-using core::Host;
 using core::index_t;
 using signal::Alignment;
 using signal::Motion;

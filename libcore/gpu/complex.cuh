@@ -5,7 +5,7 @@
 #include "aperture/core/portable.hpp"
 
 #if !defined(__CUDACC__) && !defined(APERTURE_MATH_DECLARED)
-#include <math.h>
+#include <math.h>  // NOLINT(modernize-deprecated-headers): kernels use the global names
 #endif
 
 namespace aperture::core {

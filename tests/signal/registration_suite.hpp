@@ -38,11 +38,13 @@ class Spots {
         std::mt19937 random(seed);
         std::uniform_real_distribution<double> uniform(0, 1);
         // Around the image and the farthest shift, too.
-        const auto end = [](index_t extent) { return static_cast<double>(extent) + margin; };
-        for (double y = -margin; y < end(size.rows); y += distance) {
-            for (double x = -margin; x < end(size.columns); x += distance) {
-                spots_.push_back({y + distance * uniform(random), x + distance * uniform(random),
-                                  1.2 + 3 * uniform(random), 80 * uniform(random) - 40});
+        for (index_t y = -margin; y < size.rows + margin; y += distance) {
+            for (index_t x = -margin; x < size.columns + margin; x += distance) {
+                const auto beyond = [&](index_t from) {
+                    return static_cast<double>(from) + distance * uniform(random);
+                };
+                spots_.push_back(
+                    {beyond(y), beyond(x), 1.2 + 3 * uniform(random), 80 * uniform(random) - 40});
             }
         }
     }
@@ -83,7 +85,7 @@ class Spots {
     }
 
   private:
-    static constexpr double margin = 60, distance = 9;
+    static constexpr index_t margin = 60, distance = 9;
     struct Spot {
         double y, x, width, height;
     };
