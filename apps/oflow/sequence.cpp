@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 
 #include "aperture/flow/picture.hpp"
 #include "aperture/media/flow_figure.hpp"
 #include "aperture/media/flow_file.hpp"
+#include "apps/common/bounded_queue.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/oflow/output_files.hpp"
@@ -102,12 +102,11 @@ class Sequence {
     SequenceResults run_all() {
         const core::Stopwatch watch;
         console_.phase("estimating");
+        ReadAhead<Frame> frames(1, [this] { return reader_.next(); });
         while (next_) {
             advance(std::move(*next_));
-            // Runs after `advance`, so only one thread at a time uses the reader.
-            auto reading = std::async(std::launch::async, [this] { return reader_.next(); });
             work_on_pair();
-            next_ = reading.get();
+            next_ = frames.next();
             console_.progress(
                 progress_text("pair", found_.pairs(), reader_.expected() - 1, watch.seconds()));
         }
