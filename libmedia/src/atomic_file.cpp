@@ -141,7 +141,10 @@ void AtomicFile::rename_to_target() {
     if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(errno);
     ::close(descriptor_);
     descriptor_ = -1;
-    // The new name is durable once its folder is; some file systems do not support or need that.
+}
+
+/// The new name is durable once its folder is; some file systems do not support or need that.
+void AtomicFile::sync_folder() const {
     const int opened = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened >= 0) {
         ::fsync(opened);
@@ -160,6 +163,12 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
     sync();
+    link_hidden_name();
+    rename_to_target();
+    sync_folder();
+}
+
+void AtomicFile::commit_unsynced() {
     link_hidden_name();
     rename_to_target();
 }
@@ -182,7 +191,16 @@ void OutputSet::commit() {
     // Steps that a full disk or missing permissions can stop come before the first final name.
     for (AtomicFile& file : files_) file.link_hidden_name();
     for (AtomicFile& file : files_) file.rename_to_target();
+    for (const AtomicFile& file : files_) file.sync_folder();
     files_.clear();
+}
+
+void sync_file_system(const fs::path& folder) {
+    const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int status = opened < 0 ? -1 : ::syncfs(opened);
+    const int error_number = errno;
+    if (opened >= 0) ::close(opened);
+    core::expects(status == 0, folder.string(), ": cannot write: ", system_text(error_number));
 }
 
 AtomicFile new_file(const fs::path& target, std::string_view contents) {

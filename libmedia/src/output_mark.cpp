@@ -52,12 +52,16 @@ bool has_program(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::string with_mark(std::string picture) {
+std::string png_text(const std::string& keyword, const std::string& text) {
+    const std::string body = core::text("tEXt", keyword, '\0', text);
+    return big_endian_bytes(static_cast<std::uint32_t>(body.size() - 4)) + body +
+           big_endian_bytes(png_crc(body));
+}
+
+std::string with_mark(std::string picture, const std::string& comment) {
     if (is_png(picture)) {
-        const std::string body = std::string("tEXtSoftware") + '\0' + output_mark;
-        picture.insert(png_after_header,
-                       big_endian_bytes(static_cast<std::uint32_t>(body.size() - 4)) + body +
-                           big_endian_bytes(png_crc(body)));
+        picture.insert(png_after_header, png_text("Software", output_mark) +
+                                             (comment.empty() ? "" : png_text("Comment", comment)));
     } else if (picture.starts_with("\xff\xd8\xff\xe0")) {
         picture.insert(4 + big_endian(picture, 4, 2), jpeg_comment());
     } else if (picture.starts_with("BM")) {

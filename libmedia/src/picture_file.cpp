@@ -6,7 +6,10 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/media/picture.hpp"
+#include "libmedia/src/image_structure.hpp"
+#include "libmedia/src/input_file.hpp"
 #include "libmedia/src/output_mark.hpp"
+#include "libmedia/src/stored_image.hpp"
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
@@ -22,10 +25,19 @@ std::string_view bytes_of(const Picture& picture) {
     return {reinterpret_cast<const char*>(picture.pixels.data()), 3 * picture.pixels.size()};
 }
 
+std::string one_line(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
+    return text;
+}
+
+std::string pnm_comment(const std::string& text) { return core::text("\n# ", text, '\n'); }
+
 /// "P6" for colour, "P5" for grey.
-std::string encode_pnm(const char* kind, const Picture& picture, std::string_view samples) {
-    return core::text(kind, "\n# ", output_mark, '\n', picture.width, ' ', picture.height,
-                      "\n255\n", samples);
+std::string encode_pnm(const char* kind, const Picture& picture, std::string_view samples,
+                       const std::string& comment) {
+    return core::text(kind, "\n# ", output_mark, comment.empty() ? "\n" : pnm_comment(comment),
+                      picture.width, ' ', picture.height, "\n255\n", samples);
 }
 
 std::string luma(const Picture& picture) {
@@ -38,9 +50,10 @@ std::string luma(const Picture& picture) {
 }
 
 /// Encodes the formats of every build, by extension; empty for others.
-std::string encode_portable(const std::filesystem::path& target, const Picture& picture) {
-    if (target.extension() == ".ppm") return encode_pnm("P6", picture, bytes_of(picture));
-    if (target.extension() == ".pgm") return encode_pnm("P5", picture, luma(picture));
+std::string encode_portable(const std::filesystem::path& target, const Picture& picture,
+                            const std::string& comment) {
+    if (target.extension() == ".ppm") return encode_pnm("P6", picture, bytes_of(picture), comment);
+    if (target.extension() == ".pgm") return encode_pnm("P5", picture, luma(picture), comment);
     return {};
 }
 
@@ -58,8 +71,9 @@ bool is_grey(const Picture& picture) {
 
 }  // namespace
 
-AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture) {
-    const std::string portable = encode_portable(target, picture);
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
+                       const std::string& comment) {
+    const std::string portable = encode_portable(target, picture, one_line(comment));
     if (!portable.empty()) return new_file(target, portable);
     const std::string extension = target.extension().string();
     const std::string format = extension.empty() ? ".png" : extension;
@@ -76,17 +90,35 @@ AtomicFile new_picture(const std::filesystem::path& target, const Picture& pictu
     std::vector<std::uint8_t> encoded;
     core::expects(cv::imencode(format, stored, encoded), target.string(),
                   ": cannot write: the picture cannot be encoded");
-    return new_file(target, with_mark({encoded.begin(), encoded.end()}));
+    return new_file(target, with_mark({encoded.begin(), encoded.end()}, one_line(comment)));
 }
 
 #else
 
-AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture) {
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
+                       const std::string& comment) {
     const std::filesystem::path file = picture_name(target);
-    return new_file(file, encode_portable(file, picture));
+    return new_file(file, encode_portable(file, picture, one_line(comment)));
 }
 
 #endif
+
+bool is_whole_picture(const std::filesystem::path& file, const std::string& comment) {
+    try {
+        const std::string name = file.string();
+        const std::string bytes = read_whole(file);
+        const std::string text = one_line(comment);
+        if (is_png(bytes)) {
+            check_png(name, bytes);
+            return bytes.find(png_text("Comment", text)) != std::string::npos;
+        }
+        if (!is_pnm(bytes)) return false;
+        decode_pnm(name, bytes);
+        return bytes.find(pnm_comment(text)) != std::string::npos;
+    } catch (const core::InvalidArgument&) {
+        return false;
+    }
+}
 
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
     new_picture(target, picture).commit();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "aperture/core/error.hpp"
+#include "aperture/media/output_mark.hpp"
 #include "aperture/media/picture.hpp"
 #include "tests/media/cube_files.hpp"
 
@@ -47,6 +48,31 @@ TEST(Picture, PgmHoldsTheLuma) {
     EXPECT_EQ(read_bytes(folder / "a.pgm"),
               "P5\n# Aperture signal processing\n3 1\n255\n\x4c\x96\x09");
     EXPECT_THAT(folder.entries(), ElementsAre("a.pgm"));
+}
+
+TEST(Picture, WithACommentIsRecognisedIfItIsWhole) {
+    const TemporaryFolder folder;
+    const std::string comment = "first=0 window=20\nclip.avi";
+    Picture picture(31, 17, {7, 7, 7});
+    std::vector<const char*> names{"a.ppm", "a.pgm"};
+#if APERTURE_OPENCV
+    names.push_back("a.png");
+#endif
+    for (const char* const name : names) {
+        const auto file = folder / name;
+        new_picture(file, picture, comment).commit_unsynced();
+        EXPECT_TRUE(is_output(file)) << name;
+        EXPECT_TRUE(is_whole_picture(file, comment)) << name;
+        EXPECT_FALSE(is_whole_picture(file, "first=0 window=2")) << name;
+        const std::string bytes = read_bytes(file);
+        for (const std::size_t size : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
+            write_bytes(file, bytes.substr(0, size));
+            EXPECT_FALSE(is_whole_picture(file, comment)) << name << ", " << size;
+        }
+        write_picture(file, picture);
+        EXPECT_FALSE(is_whole_picture(file, comment)) << name;
+    }
+    EXPECT_FALSE(is_whole_picture(folder / "b.png", comment));
 }
 
 #if APERTURE_OPENCV

@@ -48,7 +48,11 @@ std::filesystem::path picture_name(std::filesystem::path target);
 /// .pgm, the latter in grey (luma of ITU-R Rec. BT.601). A completely grey picture becomes a grey
 /// PNG. The file appears completely or not at all. Throws core::InvalidArgument.
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture);
-/// The same, without the commit.
-AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture);
+/// The same, without the commit. PNG and PNM contain the comment, if there is one; its line ends
+/// become spaces.
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
+                       const std::string& comment = "");
+/// Whether the file is a whole PNG or PNM picture with the comment with which it was written.
+bool is_whole_picture(const std::filesystem::path& file, const std::string& comment);
 
 }  // namespace aperture::media
