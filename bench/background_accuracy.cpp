@@ -52,12 +52,11 @@ Found judge(core::Cpu& cpu, const BackgroundPeer& peer, const Task& task) {
     apps::ClipReader reader(cpu, task.clip);
     const BackgroundModel model = peer.begin();
     Found found;
-    apps::Clip clip;
     core::Array<std::uint8_t, 2> mask;
-    for (; reader.read(1, clip) == 1; clip.drop(1)) {
-        const index_t number = clip.truth_numbers.front();
+    while (const std::optional<apps::ClipFrame> frame = reader.next()) {
+        const index_t number = frame->truth_number;
         if (number > task.last) break;
-        const double model_ms = model(clip.pictures.front(), mask);
+        const double model_ms = model(frame->picture, mask);
         if (number < task.first) {
             ++found.before;
             continue;

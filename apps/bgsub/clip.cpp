@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 #include "aperture/signal/resample.hpp"
 #include "apps/common/argument_fields.hpp"
@@ -45,6 +46,13 @@ std::optional<index_t> number_in_name(const std::filesystem::path& file) {
 
 }  // namespace
 
+void Clip::append(ClipFrame frame) {
+    values.insert(values.end(), frame.values.begin(), frame.values.end());
+    pictures.push_back(std::move(frame.picture));
+    numbers.push_back(frame.number);
+    truth_numbers.push_back(frame.truth_number);
+}
+
 void Clip::drop(index_t count) {
     values.erase(values.begin(), values.begin() + count * shape.values());
     pictures.erase(pictures.begin(), pictures.begin() + count);
@@ -53,52 +61,53 @@ void Clip::drop(index_t count) {
 }
 
 ClipReader::ClipReader(core::Cpu& cpu, const BgsubOptions& options)
-    : cpu_(cpu), colour_(options.colour), reader_(options.frame_inputs(), options.frames) {
-    next_ = reader_.next();
-    core::expects(next_.has_value(), reader_.name(), ": no frames found");
-    first_name_ = next_->name;
-    source_size_ = next_->grey.extent();
+    : cpu_(cpu),
+      colour_(options.colour),
+      pictures_(options.saves(Content::overlay)),
+      reader_(options.frame_inputs(), options.frames),
+      first_(reader_.next()) {
+    core::expects(first_.has_value(), reader_.name(), ": no frames found");
+    first_name_ = first_->name;
+    source_size_ = first_->grey.extent();
     shape_ = shape_of(options, source_size_);
 }
 
-index_t ClipReader::read(index_t most, Clip& clip) {
-    clip.shape = shape_;
-    index_t count = 0;
-    for (; count < most && next_; ++count) {
-        const core::Extents<2>& size = next_->grey.extent();
-        core::expects(size == source_size_,
-                      size_mismatch(next_->name, size, first_name_, source_size_));
-        prepare(*next_, clip);
-        next_ = reader_.next();
-    }
-    return count;
+std::optional<ClipFrame> ClipReader::next() {
+    const std::optional<Frame> frame =
+        first_ ? std::exchange(first_, std::nullopt) : reader_.next();
+    if (!frame) return std::nullopt;
+    const core::Extents<2>& size = frame->grey.extent();
+    core::expects(size == source_size_,
+                  size_mismatch(frame->name, size, first_name_, source_size_));
+    return prepare(*frame);
 }
 
-void ClipReader::prepare(const Frame& frame, Clip& clip) const {
+ClipFrame ClipReader::prepare(const Frame& frame) const {
     const auto [channels, rows, columns] = shape_;
-    const auto [stored, stored_rows, stored_columns] = frame.image.planes.extent();
-    if (stored_rows == rows && stored_columns == columns) {
-        clip.pictures.push_back(media::to_picture(frame.image.planes));
-    } else {
-        core::Array<float, 3> colours({stored, rows, columns});
-        for (index_t c = 0; c < stored; ++c) {
-            fit(cpu_, frame.image.planes.view()[c], colours.view()[c]);
-        }
-        clip.pictures.push_back(media::to_picture(colours));
-    }
-    const auto first = static_cast<index_t>(clip.values.size());
-    clip.values.resize(clip.values.size() + static_cast<std::size_t>(shape_.values()));
-    for (index_t c = 0; c < channels; ++c) {
-        const Plane to(clip.values.data() + first + c * shape_.pixels(), {rows, columns});
-        if (colour_ == FrameColour::grey) {
-            fit(cpu_, frame.grey, to);
-        } else {
-            fit(cpu_, frame.image.planes.view()[c % stored], to);
-        }
-    }
-    clip.numbers.push_back(frame.number);
+    const core::Array<float, 3>& planes = frame.image.planes;
+    const index_t stored = planes.extent()[0];
     const auto named = reader_.is_video() ? std::nullopt : number_in_name(frame.name);
-    clip.truth_numbers.push_back(named.value_or(frame.number + 1));
+    ClipFrame made{frame.number,
+                   named.value_or(frame.number + 1),
+                   core::Array<float, 3>({channels, rows, columns}),
+                   {}};
+    if (pictures_) {
+        if (source_size_ == shape_.size()) {
+            made.picture = media::to_picture(planes);
+        } else {
+            core::Array<float, 3> colours({stored, rows, columns});
+            for (index_t c = 0; c < stored; ++c) {
+                fit(cpu_, planes.view()[c], colours.view()[c]);
+            }
+            made.picture = media::to_picture(colours);
+        }
+    }
+    for (index_t c = 0; c < channels; ++c) {
+        const ConstPlane from =
+            colour_ == FrameColour::grey ? ConstPlane(frame.grey) : planes.view()[c % stored];
+        fit(cpu_, from, made.values.view()[c]);
+    }
+    return made;
 }
 
 }  // namespace aperture::apps

@@ -25,20 +25,29 @@ struct FrameShape {
     bool operator==(const FrameShape&) const = default;
 };
 
-/// Frames in memory, in the size and colours in which they are processed.
+/// A frame in the size and colours in which it is processed.
+struct ClipFrame {
+    index_t number = 0;            ///< in the sequence, from 0
+    index_t truth_number = 0;      ///< of its true mask
+    core::Array<float, 3> values;  ///< [channel][row][column], 0 to 255
+    media::Picture picture;        ///< in colour, for the overlay; empty if there is none
+};
+
+/// Consecutive frames in memory.
 struct Clip {
     FrameShape shape;
-    std::vector<float> values;             ///< [frame][channel][row][column], 0 to 255
-    std::vector<media::Picture> pictures;  ///< the frames in colour, for the overlay
-    std::vector<index_t> numbers;          ///< in the sequence, from 0
-    std::vector<index_t> truth_numbers;    ///< numbers of the frames' true masks
+    std::vector<float> values;             ///< [frame][channel][row][column]
+    std::vector<media::Picture> pictures;  ///< of ClipFrame
+    std::vector<index_t> numbers;
+    std::vector<index_t> truth_numbers;
 
     index_t frames() const { return static_cast<index_t>(numbers.size()); }
+    void append(ClipFrame frame);
     /// Removes the first `count` frames.
     void drop(index_t count);
 };
 
-/// Reads the frames of a sequence into clips.
+/// Reads the frames of a sequence.
 class ClipReader {
   public:
     /// Reads the first frame. Throws core::InvalidArgument as FrameReader does and if there is no
@@ -47,18 +56,18 @@ class ClipReader {
 
     const FrameShape& shape() const { return shape_; }
     const FrameReader& source() const { return reader_; }
-    bool at_end() const { return !next_.has_value(); }
-    /// Appends up to `most` frames and returns their number. Throws core::InvalidArgument for a
-    /// frame that cannot be read or whose size differs from the first frame's.
-    index_t read(index_t most, Clip& clip);
+    /// Returns the next frame, or nothing at the end. Throws core::InvalidArgument for a frame that
+    /// cannot be read or whose size differs from the first frame's.
+    std::optional<ClipFrame> next();
 
   private:
-    void prepare(const Frame& frame, Clip& clip) const;
+    ClipFrame prepare(const Frame& frame) const;
 
     core::Cpu& cpu_;
     FrameColour colour_;
+    bool pictures_;
     FrameReader reader_;
-    std::optional<Frame> next_;
+    std::optional<Frame> first_;  ///< until it is returned
     std::string first_name_;
     core::Extents<2> source_size_{};
     FrameShape shape_;

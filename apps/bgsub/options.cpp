@@ -3,6 +3,7 @@
 #include "apps/bgsub/options.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/command_line.hpp"
@@ -18,8 +19,10 @@ constexpr double largest_side = 1 << 20;
 constexpr auto example = R"(Example:
   bgsub video.avi --frames 0:200 --scale 0.5
 splits the first 200 frames, at half size, into a low-rank background and a sparse foreground, and
-writes video.background.mp4, video.foreground.mp4 (how far each pixel is from the background),
-video.mask.mkv (255 where something moves) and video.overlay.mp4 (the masks over the frames).
+writes video.mask.mkv (255 where something moves) and video.overlay.mp4 (the masks over the frames).
+
+  bgsub video.avi --save background,foreground --out-format npy
+writes the background and how far each pixel is from it, as arrays of NumPy.
 
   bgsub video.avi --window 200 --overlap 40
 does the same to a video of any length, 200 frames at a time.
@@ -119,6 +122,13 @@ void add_mask_options(CommandLine& line, BgsubOptions& options) {
     line.choice("--out-format", out_format_choices, options.format,
                 "Videos; folders of pictures; arrays of NumPy; or one HDF5 file")
         .default_text("mp4");
+    line.parsed("--save", "CONTENT[,CONTENT...]", options.saved, parse_contents,
+                core::text("What to write: ", choice_names(content_choices)))
+        .default_text("mask,overlay");
+    line.flag("--in-turn", options.in_turn,
+              "Read, compute and write one after the other, to time each alone");
+    line.flag("--resume", options.resume,
+              "Keep the windows whose pictures an earlier run with the same options has written");
 }
 
 bool has_input_folder(const std::vector<path>& inputs) {
@@ -151,6 +161,10 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
                   options.overlap, ": expected less than --window ", options.window);
     core::expects(!line.given("--repeat") || options.window == 0,
                   "--repeat cannot be combined with --window");
+    line.needs("--resume", "--out-format png: other files appear when all frames are done",
+               options.format == OutFormat::png);
+    line.needs("--resume", "the mask among --save", options.saves(Content::mask));
+    core::expects(!options.resume || !options.online, "--resume cannot be combined with --online");
     core::expects(
         options.precision == SolvePrecision::fp64 || p.tolerance >= rpca::least_fp32_tolerance,
         "--tolerance ", p.tolerance, " requires --precision fp64: in fp32 the residual ",
@@ -191,6 +205,16 @@ FrameScale parse_scale(const std::string& text) {
     return scale;
 }
 
+std::vector<Content> parse_contents(const std::string& text) {
+    std::set<Content> contents;
+    for (const std::string_view word : split(text, ',')) {
+        const Content content = parse_choice("--save", content_choices, word);
+        core::expects(contents.insert(content).second, "--save ", text, ": ", word,
+                      " is there twice");
+    }
+    return {contents.begin(), contents.end()};
+}
+
 std::vector<path> BgsubOptions::frame_inputs() const {
     if (has_input_folder(inputs)) return {inputs.front() / "input"};
     return inputs;
@@ -214,16 +238,14 @@ NamedFiles input_files(const BgsubOptions& options) {
 NamedFiles output_files(const BgsubOptions& options) {
     if (options.format == OutFormat::h5) return {{"result", options.output(".bgsub.h5")}};
     NamedFiles files;
-    for (const char* content : {"background", "foreground", "mask", "overlay"}) {
-        const bool mask = files.size() == 2;
+    for (const Content content : options.saved) {
         const char* extension = options.format == OutFormat::npy   ? ".npy"
                                 : options.format == OutFormat::png ? ""
-                                : mask                             ? ".mkv"
+                                : content == Content::mask         ? ".mkv"
                                                                    : ".mp4";
-        files.push_back({content, options.output(core::text('.', content, extension))});
+        const std::string name = choice_name(content_choices, content);
+        files.push_back({name, options.output(core::text('.', name, extension))});
     }
-    // An overlay is only for viewing.
-    if (options.format == OutFormat::npy) files.pop_back();
     return files;
 }
 

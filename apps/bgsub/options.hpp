@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ using core::index_t;
 
 enum class BackgroundMethod { rpca, median };
 enum class OutFormat { mp4, png, npy, h5 };
+enum class Content { background, foreground, mask, overlay };
 enum class FrameColour { grey, rgb };
 enum class SolvePrecision { fp32, fp64 };
 enum class RunUntil { tolerance, mask };
@@ -29,6 +31,10 @@ inline constexpr Choices<OutFormat, 4> out_format_choices{{{"mp4", OutFormat::mp
                                                            {"png", OutFormat::png},
                                                            {"npy", OutFormat::npy},
                                                            {"h5", OutFormat::h5}}};
+inline constexpr Choices<Content, 4> content_choices{{{"background", Content::background},
+                                                      {"foreground", Content::foreground},
+                                                      {"mask", Content::mask},
+                                                      {"overlay", Content::overlay}}};
 inline constexpr Choices<FrameColour, 3> frame_colour_choices{
     {{"grey", FrameColour::grey}, {"gray", FrameColour::grey}, {"rgb", FrameColour::rgb}}};
 inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
@@ -45,6 +51,10 @@ struct FrameScale {
 /// "0.5" or "384x288", width first; throws core::InvalidArgument otherwise.
 FrameScale parse_scale(const std::string& text);
 
+/// "mask,overlay": contents without repetition, in the order of `content_choices`; throws
+/// core::InvalidArgument otherwise.
+std::vector<Content> parse_contents(const std::string& text);
+
 /// The command line of `bgsub`.
 struct BgsubOptions {
     RunOptions common;  ///< `out` is the prefix of all names; empty: beside the input
@@ -53,6 +63,8 @@ struct BgsubOptions {
     FrameScale scale;
     FrameColour colour = FrameColour::grey;
     OutFormat format = OutFormat::mp4;
+    std::vector<Content> saved{Content::mask, Content::overlay};
+    bool resume = false;  ///< keep the windows whose pictures are there
 
     BackgroundMethod method = BackgroundMethod::rpca;
     SolvePrecision precision = SolvePrecision::fp32;
@@ -65,9 +77,13 @@ struct BgsubOptions {
     index_t burn_in = rpca::usual_burn_in;  ///< frames solved together at the start
     rpca::OnlineParameters following;
 
-    index_t window = 0;   ///< frames solved together; 0: all
-    index_t overlap = 0;  ///< frames shared with the previous window
+    bool in_turn = false;  ///< reading, computing and writing do not overlap
+    index_t window = 0;    ///< frames solved together; 0: all
+    index_t overlap = 0;   ///< frames shared with the previous window
 
+    bool saves(Content content) const {
+        return std::find(saved.begin(), saved.end(), content) != saved.end();
+    }
     /// The frames' files: `inputs`, or input/ of a folder in CDnet's layout.
     std::vector<std::filesystem::path> frame_inputs() const;
     /// PREFIX + suffix, which begins with a dot. The dot is dropped if --out names a folder, or if
@@ -76,7 +92,7 @@ struct BgsubOptions {
 };
 
 NamedFiles input_files(const BgsubOptions& options);
-/// The result files or the folders of pictures.
+/// The result files or the folders of pictures, in the order of BgsubOptions::saved.
 NamedFiles output_files(const BgsubOptions& options);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bgsub/output_files.hpp"
 
-#include <array>
+#include <algorithm>
+#include <concepts>
 #include <numeric>
+#include <sstream>
+#include <utility>
 
+#include "aperture/core/version.hpp"
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/npy_file.hpp"
 #include "aperture/media/video_writer.hpp"
@@ -15,10 +19,6 @@ namespace aperture::apps {
 namespace {
 
 using std::filesystem::path;
-
-/// In the order of `output_files`.
-enum Kind { background, foreground, mask, overlay };
-constexpr std::array<const char*, 4> kind_names{"background", "foreground", "mask", "overlay"};
 
 constexpr media::Colour tint{255, 64, 0};
 constexpr float tint_opacity = 0.35F;
@@ -47,115 +47,178 @@ media::Picture draw_overlay(const media::Picture& frame, rpca::MaskView mask) {
     return picture;
 }
 
-std::array<media::Picture, 4> draw(const FrameResult& result) {
-    return {media::to_picture(result.background), media::to_picture(result.difference),
-            media::to_picture(result.mask), draw_overlay(result.picture, result.mask)};
+rpca::MaskView mask_of(const ResultFrames& results, index_t frame) {
+    return std::as_const(results.masks).view()[frame];
 }
 
-class Videos final : public ResultOutput {
+media::Picture draw(Content content, const ResultFrames& results, index_t frame) {
+    switch (content) {
+        case Content::background:
+            return media::to_picture(std::as_const(results.background).view()[frame]);
+        case Content::foreground:
+            return media::to_picture(std::as_const(results.difference).view()[frame]);
+        case Content::mask:
+            return media::to_picture(mask_of(results, frame));
+        case Content::overlay:
+            break;
+    }
+    return draw_overlay(results.pictures[static_cast<std::size_t>(frame)], mask_of(results, frame));
+}
+
+class Video final : public ResultOutput {
   public:
-    Videos(const BgsubOptions& options, const OutputDescription& description) {
-        const NamedFiles files = output_files(options);
-        for (const Kind kind : {background, foreground, mask, overlay}) {
-            writers_.emplace_back(
-                files[kind].path, static_cast<int>(description.shape.columns),
-                static_cast<int>(description.shape.rows), description.frames_per_second,
-                kind == mask ? media::VideoCoding::lossless_grey : media::VideoCoding::lossy);
+    Video(Content content, const path& file, const OutputDescription& description)
+        : content_(content),
+          writer_(file, static_cast<int>(description.shape.columns),
+                  static_cast<int>(description.shape.rows), description.frames_per_second,
+                  content == Content::mask ? media::VideoCoding::lossless_grey
+                                           : media::VideoCoding::lossy) {}
+    void write(const ResultFrames& results) override {
+        for (index_t i = results.first; i < results.last; ++i) {
+            writer_.write(draw(content_, results, i));
         }
     }
-    void write(const FrameResult& result) override {
-        const auto pictures = draw(result);
-        for (std::size_t i = 0; i < pictures.size(); ++i) writers_[i].write(pictures[i]);
-    }
-    void finish(media::OutputSet& outputs) override {
-        for (media::VideoWriter& writer : writers_) outputs.add(writer.finish());
-    }
+    std::optional<media::AtomicFile> finish() override { return writer_.finish(); }
 
   private:
-    std::vector<media::VideoWriter> writers_;
+    Content content_;
+    media::VideoWriter writer_;
 };
 
 class Pictures final : public ResultOutput {
   public:
-    explicit Pictures(const BgsubOptions& options) : folders_(output_files(options)) {}
-    void write(const FrameResult& result) override {
-        const auto pictures = draw(result);
-        media::OutputSet outputs;
-        for (std::size_t i = 0; i < pictures.size(); ++i) {
-            outputs.add(media::new_picture(numbered_file(folders_[i].path, result.number, ".png"),
-                                           pictures[i]));
+    Pictures(Content content, path folder, std::string comment)
+        : content_(content), folder_(std::move(folder)), comment_(std::move(comment)) {}
+    void write(const ResultFrames& results) override {
+        for (index_t i = results.first; i < results.last; ++i) {
+            media::new_picture(numbered_file(folder_, results.number(i), ".png"),
+                               draw(content_, results, i), comment_)
+                .commit_unsynced();
+            ++frames_;
         }
-        outputs.commit();
     }
-    void finish(media::OutputSet&) override {}
+    std::optional<media::AtomicFile> finish() override {
+        media::sync_file_system(folder_);
+        return std::nullopt;
+    }
+    index_t frames_there() const override { return frames_; }
 
   private:
-    NamedFiles folders_;
+    Content content_;
+    path folder_;
+    std::string comment_;
+    index_t frames_ = 0;
 };
 
-class Arrays final : public ResultOutput {
+/// Calls `write` with each frame's results: a view of float or std::uint8_t.
+template <class Write>
+void for_each_frame(Content content, const ResultFrames& results, const Write& write) {
+    for (index_t i = results.first; i < results.last; ++i) {
+        switch (content) {
+            case Content::background:
+                write(std::as_const(results.background).view()[i]);
+                break;
+            case Content::foreground:
+                write(std::as_const(results.difference).view()[i]);
+                break;
+            case Content::mask:
+                write(mask_of(results, i));
+                break;
+            case Content::overlay: {
+                media::Picture picture = draw(content, results, i);
+                write(core::View<const std::uint8_t, 3, core::Host>(picture.view()));
+                break;
+            }
+        }
+    }
+}
+
+/// Extents of one frame's results.
+std::vector<index_t> frame_extents(Content content, const FrameShape& shape) {
+    switch (content) {
+        case Content::mask:
+            return {shape.rows, shape.columns};
+        case Content::overlay:
+            return {shape.rows, shape.columns, 3};
+        default:
+            return {shape.channels, shape.rows, shape.columns};
+    }
+}
+
+bool of_bytes(Content content) { return content == Content::mask || content == Content::overlay; }
+
+template <class T>
+class Numbers final : public ResultOutput {
   public:
-    Arrays(const NamedFiles& files, const FrameShape& shape)
-        : background_(files[background].path, {shape.channels, shape.rows, shape.columns}),
-          foreground_(files[foreground].path, {shape.channels, shape.rows, shape.columns}),
-          mask_(files[mask].path, {shape.rows, shape.columns}) {}
-    void write(const FrameResult& result) override {
-        background_.append(result.background.data);
-        foreground_.append(result.difference.data);
-        mask_.append(result.mask.data);
+    Numbers(Content content, const path& file, const FrameShape& shape)
+        : content_(content), writer_(file, frame_extents(content, shape)) {}
+    void write(const ResultFrames& results) override {
+        for_each_frame(content_, results, [&](const auto& frame) {
+            if constexpr (std::same_as<decltype(frame.data), const T*>) writer_.append(frame.data);
+        });
     }
-    void finish(media::OutputSet& outputs) override {
-        outputs.add(background_.finish());
-        outputs.add(foreground_.finish());
-        outputs.add(mask_.finish());
-    }
+    std::optional<media::AtomicFile> finish() override { return writer_.finish(); }
 
   private:
-    media::NpyWriter<float> background_;
-    media::NpyWriter<float> foreground_;
-    media::NpyWriter<std::uint8_t> mask_;
+    Content content_;
+    media::NpyWriter<T> writer_;
 };
 
 class Datasets final : public ResultOutput {
   public:
     Datasets(const BgsubOptions& options, const OutputDescription& description)
-        : file_(options.output(".bgsub.h5")) {
-        const auto [channels, rows, columns] = description.shape;
-        const index_t frames = description.frames;
-        for (const Kind kind : {background, foreground}) {
-            file_.create<float>(dataset(kind), {frames, channels, rows, columns},
-                                {"frame", "channel", "row", "column"}, frames == 0);
-        }
-        file_.create<std::uint8_t>(dataset(mask), {frames, rows, columns},
-                                   {"frame", "row", "column"}, frames == 0);
-        write_pixels("row", rows);
-        write_pixels("column", columns);
+        : contents_(options.saved), file_(output_files(options).front().path) {
+        for (const Content content : contents_) create(content, description);
+        write_pixels("row", description.shape.rows);
+        write_pixels("column", description.shape.columns);
         write_parameters(file_, options.common, input_files(options), description.parameters);
     }
-    void write(const FrameResult& result) override {
-        write_frame<float>(background, result.background);
-        write_frame<float>(foreground, result.difference);
-        const auto [rows, columns] = result.mask.extent;
-        file_.write_part(
-            dataset(mask), {written_, 0, 0},
-            core::View<const std::uint8_t, 3, core::Host>(result.mask.data, {1, rows, columns}));
-        numbers_.push_back(static_cast<double>(result.number));
-        ++written_;
+    void write(const ResultFrames& results) override {
+        for (const Content content : contents_) {
+            index_t at = static_cast<index_t>(numbers_.size());
+            for_each_frame(content, results,
+                           [&](const auto& frame) { write_frame(content, at++, frame); });
+        }
+        for (index_t i = results.first; i < results.last; ++i) {
+            numbers_.push_back(static_cast<double>(results.number(i)));
+        }
     }
-    void finish(media::OutputSet& outputs) override {
+    std::optional<media::AtomicFile> finish() override {
         file_.coordinates("frame", numbers_, "frames", "number of the frame in the input");
-        outputs.add(file_.finish());
+        return file_.finish();
     }
 
   private:
-    static std::string dataset(Kind kind) { return core::text('/', kind_names[kind]); }
+    static std::string dataset(Content content) {
+        return core::text('/', choice_name(content_choices, content));
+    }
 
-    template <class T>
-    void write_frame(Kind kind, core::View<const T, 3, core::Host> frame) {
-        const auto [channels, rows, columns] = frame.extent;
-        file_.write_part(
-            dataset(kind), {written_, 0, 0, 0},
-            core::View<const T, 4, core::Host>(frame.data, {1, channels, rows, columns}));
+    void create(Content content, const OutputDescription& description) {
+        std::vector<index_t> extents = frame_extents(content, description.shape);
+        extents.insert(extents.begin(), description.frames);
+        const bool grows = description.frames == 0;
+        switch (content) {
+            case Content::mask:
+                file_.create<std::uint8_t>(dataset(content), extents, {"frame", "row", "column"},
+                                           grows);
+                break;
+            case Content::overlay:
+                file_.create<std::uint8_t>(dataset(content), extents,
+                                           {"frame", "row", "column", "colour"}, grows);
+                break;
+            default:
+                file_.create<float>(dataset(content), extents,
+                                    {"frame", "channel", "row", "column"}, grows);
+        }
+    }
+
+    template <class T, int Rank>
+    void write_frame(Content content, index_t at, const core::View<T, Rank, core::Host>& frame) {
+        core::Extents<Rank + 1> first{at};
+        core::Extents<Rank + 1> extents{1};
+        std::copy(frame.extent.begin(), frame.extent.end(), extents.begin() + 1);
+        file_.write_part(dataset(content), first,
+                         core::View<const T, Rank + 1, core::Host>(frame.data, extents));
     }
 
     void write_pixels(const char* axis, index_t count) {
@@ -164,10 +227,26 @@ class Datasets final : public ResultOutput {
         file_.coordinates(axis, values, "pixels", axis);
     }
 
+    std::vector<Content> contents_;
     media::ResultFile file_;
     std::vector<double> numbers_;  ///< of the frames written
-    index_t written_ = 0;
 };
+
+std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options, Content content,
+                                          const path& file, const OutputDescription& description) {
+    switch (options.format) {
+        case OutFormat::mp4:
+            return std::make_unique<Video>(content, file, description);
+        case OutFormat::png:
+            return std::make_unique<Pictures>(content, file, description.run(options));
+        default:
+            break;
+    }
+    if (of_bytes(content)) {
+        return std::make_unique<Numbers<std::uint8_t>>(content, file, description.shape);
+    }
+    return std::make_unique<Numbers<float>>(content, file, description.shape);
+}
 
 }  // namespace
 
@@ -179,19 +258,55 @@ void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
     if (folders) check_output_folders(outputs, frames.images());
 }
 
-std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,
-                                          const OutputDescription& description) {
-    switch (options.format) {
-        case OutFormat::mp4:
-            return std::make_unique<Videos>(options, description);
-        case OutFormat::png:
-            return std::make_unique<Pictures>(options);
-        case OutFormat::npy:
-            return std::make_unique<Arrays>(output_files(options), description.shape);
-        case OutFormat::h5:
-            break;
+std::string OutputDescription::run(const BgsubOptions& options) const {
+    std::ostringstream text;
+    text << "bgsub " << core::version();
+    for (const auto& [name, value] : parameters) {
+        text << ' ' << name << '=';
+        std::visit([&](const auto& stored) { text << stored; }, value);
     }
-    return std::make_unique<Datasets>(options, description);
+    if (options.frames.last) text << " last=" << *options.frames.last;
+    for (const path& input : options.inputs) text << ' ' << input.string();
+    return text.str();
+}
+
+bool read_pictures(const BgsubOptions& options, const OutputDescription& description,
+                   ResultFrames& results) {
+    const NamedFiles folders = output_files(options);
+    const std::string run = description.run(options);
+    const auto file = [](const path& folder, index_t number) {
+        return media::picture_name(numbered_file(folder, number, ".png"));
+    };
+    for (index_t i = results.first; i < results.last; ++i) {
+        for (const NamedFile& folder : folders) {
+            if (!media::is_whole_picture(file(folder.path, results.number(i)), run)) return false;
+        }
+    }
+    const auto mask = std::find(options.saved.begin(), options.saved.end(), Content::mask);
+    const path& masks = folders[static_cast<std::size_t>(mask - options.saved.begin())].path;
+    const auto [channels, rows, columns] = description.shape;
+    results.masks.reshape({static_cast<index_t>(results.numbers.size()), rows, columns});
+    for (index_t i = results.first; i < results.last; ++i) {
+        const media::Image image = media::read_image(file(masks, results.number(i)));
+        std::transform(image.planes.begin(), image.planes.begin() + rows * columns,
+                       &results.masks(i, 0, 0),
+                       [](float level) { return static_cast<std::uint8_t>(level); });
+    }
+    return true;
+}
+
+std::vector<std::unique_ptr<ResultOutput>> open_outputs(const BgsubOptions& options,
+                                                        const OutputDescription& description) {
+    std::vector<std::unique_ptr<ResultOutput>> outputs;
+    if (options.format == OutFormat::h5) {
+        outputs.push_back(std::make_unique<Datasets>(options, description));
+        return outputs;
+    }
+    const NamedFiles files = output_files(options);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        outputs.push_back(open_output(options, options.saved[i], files[i].path, description));
+    }
+    return outputs;
 }
 
 }  // namespace aperture::apps

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,23 +13,31 @@
 
 namespace aperture::apps {
 
-/// The results of one frame.
-struct FrameResult {
-    index_t number = 0;                                  ///< in the sequence, from 0
-    core::View<const float, 3, core::Host> background;   ///< [channel][row][column], dense
-    core::View<const float, 3, core::Host> difference;   ///< |frame - background|, likewise
-    core::View<const std::uint8_t, 2, core::Host> mask;  ///< [row][column], dense
-    const media::Picture& picture;                       ///< the frame
+/// Consecutive frames and their results, of those that are saved.
+struct ResultFrames {
+    index_t first = 0;                     ///< frames before it are not written
+    index_t last = 0;                      ///< nor are this one and later ones
+    std::vector<index_t> numbers;          ///< of all frames, in the sequence
+    std::vector<index_t> truth_numbers;    ///< as ClipFrame
+    core::Array<float, 4> background;      ///< [frame][channel][row][column], empty unless saved
+    core::Array<float, 4> difference;      ///< |frame - background|, likewise
+    core::Array<std::uint8_t, 3> masks;    ///< [frame][row][column]
+    std::vector<media::Picture> pictures;  ///< of the frames; empty unless the overlay is saved
+
+    index_t number(index_t frame) const { return numbers[static_cast<std::size_t>(frame)]; }
 };
 
-/// Writes the results of a sequence frame by frame in one format. A frame's pictures exist as soon
-/// as it is written; files of other formats exist only after they are committed.
+/// One file or folder with results of a sequence. It may be written by another thread than the
+/// other outputs. A file exists only after it is committed.
 class ResultOutput {
   public:
     virtual ~ResultOutput() = default;
-    virtual void write(const FrameResult& result) = 0;
-    /// Completes the files and adds them to `outputs`.
-    virtual void finish(media::OutputSet& outputs) = 0;
+    virtual void write(const ResultFrames& results) = 0;
+    /// Completes the output after the last frame. Returns the file, nothing of a folder of
+    /// pictures.
+    virtual std::optional<media::AtomicFile> finish() = 0;
+    /// The number of frames whose pictures exist.
+    virtual index_t frames_there() const { return 0; }
 };
 
 /// Metadata of a result file.
@@ -36,13 +46,22 @@ struct OutputDescription {
     index_t frames = 0;            ///< 0: not known yet
     double frames_per_second = 0;  ///< 0: not known
     ResultParameters parameters;
+
+    /// A text that differs if results may differ, for pictures: program, parameters and inputs.
+    std::string run(const BgsubOptions& options) const;
 };
 
 /// Throws core::InvalidArgument before the computation if an output would replace an input or
 /// another output or cannot be written.
 void check_outputs(const BgsubOptions& options, const FrameReader& frames);
 
-std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,
-                                          const OutputDescription& description);
+/// Whether the pictures of the frames to be written are there, as the run of the description writes
+/// them. If so, `results` gets the masks.
+bool read_pictures(const BgsubOptions& options, const OutputDescription& description,
+                   ResultFrames& results);
+
+/// The outputs of the options.
+std::vector<std::unique_ptr<ResultOutput>> open_outputs(const BgsubOptions& options,
+                                                        const OutputDescription& description);
 
 }  // namespace aperture::apps

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <iomanip>
 #include <limits>
+#include <mutex>
 #include <ranges>
 #include <sstream>
 
 #include "aperture/core/memory.hpp"
 #include "apps/bgsub/cdnet_truth.hpp"
-#include "apps/bgsub/output_files.hpp"
+#include "apps/bgsub/result_writers.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/bgsub/summary.hpp"
 
@@ -23,29 +24,46 @@ constexpr index_t unlimited = std::numeric_limits<index_t>::max();
 /// The program warns if masks come from fewer frames.
 constexpr index_t enough_frames = 10;
 
+/// Frames read ahead, and frames whose results wait to be written, where they follow one by one.
+constexpr index_t frames_between = 16;
+
+index_t float_bytes(index_t values) { return values * static_cast<index_t>(sizeof(float)); }
+
 /// Memory for frames and their results, in bytes.
 struct MemoryNeed {
     const Separators& separators;
-    index_t values;      ///< per frame
-    index_t clip_bytes;  ///< per frame, without results
-    index_t work_bytes;  ///< results of a frame
+    index_t values;           ///< per frame
+    index_t clip_bytes;       ///< per frame, without results
+    index_t work_bytes;       ///< results of a frame
+    index_t saved_bytes = 0;  ///< of a frame that is being written, where another is computed
 
-    MemoryNeed(const FrameShape& shape, const Separators& chosen)
+    MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen)
         : separators(chosen),
           values(shape.values()),
-          clip_bytes(shape.values() * static_cast<index_t>(sizeof(float)) +
-                     shape.pixels() * static_cast<index_t>(sizeof(media::Colour))),
+          clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
           // Background, difference, mask.
-          work_bytes(shape.values() * 2 * static_cast<index_t>(sizeof(float)) + shape.pixels()) {}
+          work_bytes(2 * float_bytes(values) + shape.pixels()) {
+        for (const Content content : {Content::background, Content::foreground}) {
+            if (options.saves(content)) saved_bytes += float_bytes(values);
+        }
+        saved_bytes += shape.pixels() + picture_bytes(options, shape);
+    }
 
-    double of(index_t frames, index_t kept_frames) const {
+    static index_t picture_bytes(const BgsubOptions& options, const FrameShape& shape) {
+        if (!options.saves(Content::overlay)) return 0;
+        return shape.pixels() * static_cast<index_t>(sizeof(media::Colour));
+    }
+    /// Of `frames` solved together, with `kept_frames` in memory, while results of `written_frames`
+    /// before are being written.
+    double of(index_t frames, index_t kept_frames, index_t written_frames = 0) const {
         // Nearly as many as cuSOLVER's eigenvectors can have; planning for more would take long.
         constexpr index_t most_planned = 20000;
         const index_t planned = std::min(frames, most_planned);
         const double solver_bytes = static_cast<double>(separators.host_bytes(planned, values)) /
                                     static_cast<double>(planned);
         return static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
-               static_cast<double>(kept_frames) * static_cast<double>(clip_bytes);
+               static_cast<double>(kept_frames) * static_cast<double>(clip_bytes) +
+               static_cast<double>(written_frames) * static_cast<double>(saved_bytes);
     }
     /// The maximum number of frames that fit in `bytes`.
     index_t fitting(double bytes) const {
@@ -63,6 +81,8 @@ std::string gigabytes(double bytes) {
     return text.str();
 }
 
+/// Reads, solves and writes at the same time: frames are read ahead in one thread, outputs have
+/// threads of their own, and this one computes.
 class Subtraction {
   public:
     Subtraction(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
@@ -71,7 +91,8 @@ class Subtraction {
           cpu_(cpu),
           options_(options),
           console_(console),
-          reader_(cpu, options) {
+          reading_cpu_(cpu.threads()),
+          reader_(reading_cpu_, options) {
         if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
@@ -86,33 +107,36 @@ class Subtraction {
         try {
             return run_all(outputs);
         } catch (const core::InvalidArgument& error) {
-            if (options_.format != OutFormat::png || found_.frames == 0) throw;
+            if (options_.format != OutFormat::png || !writers_) throw;
+            const index_t there = kept_frames_ + writers_->frames_there();
+            if (there == 0) throw;
             throw core::InvalidArgument(
-                core::text(error.what(), "; the pictures of ", found_.frames, " frames are in ",
-                           output_files(options_).front().path.string(), " and beside it"));
+                core::text(error.what(), "; the pictures of ", there, " frames are in ",
+                           output_files(options_).front().path.string(),
+                           options_.saved.size() > 1 ? " and beside it" : ""));
         }
     }
 
   private:
     BgsubResults run_all(media::OutputSet& outputs) {
         const core::Stopwatch watch;
+        description_.frames_per_second =
+            reader_.source().frames_per_second() / static_cast<double>(options_.frames.step);
+        frames_.emplace(static_cast<std::size_t>(read_ahead()), [this] { return read_frame(); });
         read(first_frames());
-        if (reader_.at_end()) expects_several_frames(clip_.frames());
+        if (frames_->at_end()) expects_several_frames(clip_.frames());
         warn_of_few_frames();
         open();
         for (bool last = false; !last;) {
-            solve();
-            last = reader_.at_end();
             // The next window also contains the overlap, so only its first half is written here.
-            write(clip_.frames() - (last ? 0 : options_.overlap / 2));
+            last = frames_->at_end();
+            work(clip_.frames() - (last ? 0 : options_.overlap / 2));
             if (!last) advance();
         }
-        const core::Stopwatch finish_watch;
-        output_->finish(outputs);
-        write_ms_ += finish_watch.ms();
+        finish(outputs);
         found_.moving_share /= static_cast<double>(found_.frames * found_.shape.pixels());
         found_.times.stages.insert(found_.times.stages.begin(), {"read", read_ms_, 0, 0});
-        found_.times.stages.push_back({"write", write_ms_, 0, 0});
+        found_.times.stages.push_back({"write", writers_->ms(), 0, 0});
         found_.total_ms = watch.ms();
         console_.done();
         report_missing();
@@ -124,6 +148,13 @@ class Subtraction {
         if (options_.online) return options_.burn_in;
         return options_.window > 0 ? options_.window : unlimited;
     }
+
+    /// Frames that are read while others are solved.
+    index_t read_ahead() const {
+        return options_.window > 0 ? options_.window - options_.overlap : frames_between;
+    }
+    /// Results that wait to be written while others are computed.
+    index_t write_behind() const { return options_.online ? frames_between : 1; }
 
     void expects_several_frames(index_t frames) const {
         core::expects(frames > 1, reader_.source().name(), ": 1 frame, but at least 2 are ",
@@ -141,13 +172,16 @@ class Subtraction {
     index_t fitting_frames() const {
         const auto free = core::available_memory();
         if (!free) return unlimited;
-        const MemoryNeed need(found_.shape, separators_);
+        const MemoryNeed need(options_, found_.shape, separators_);
         const index_t expected = reader_.source().expected();
         if (first_frames() < unlimited) {
             const index_t window =
                 expected > 0 ? std::min(first_frames(), expected) : first_frames();
-            const double bytes =
-                need.of(window, options_.online ? window + 1 : 2 * window - options_.overlap);
+            const index_t all = expected > 0 ? expected : unlimited;
+            // One more is being read.
+            const index_t kept = std::min(window + read_ahead() + 1, all);
+            const index_t written = options_.online ? write_behind() : window < all ? window : 0;
+            const double bytes = need.of(window, kept, written);
             core::expects(bytes <= static_cast<double>(*free),
                           options_.online ? "--burn-in " : "--window ", first_frames(), ": ",
                           gigabytes(bytes), " needed for frames of ", frame_size(), " pixels, but ",
@@ -167,49 +201,110 @@ class Subtraction {
     [[noreturn]] void refuse_for_memory(index_t frames, std::size_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
-            gigabytes(MemoryNeed(found_.shape, separators_).of(frames, frames)), " needed for ",
-            frames, " frames of ", frame_size(), " pixels, but ",
+            gigabytes(MemoryNeed(options_, found_.shape, separators_).of(frames, frames)),
+            " needed for ", frames, " frames of ", frame_size(), " pixels, but ",
             gigabytes(static_cast<double>(free)),
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
     }
 
     std::string frame_size() const { return size_text(found_.shape.size()); }
 
-    void read(index_t most) {
+    /// In the reading thread.
+    std::optional<ClipFrame> read_frame() {
+        const std::lock_guard lock(turn_);
         const core::Stopwatch watch;
+        std::optional<ClipFrame> frame = reader_.next();
+        read_ms_ += watch.ms();
+        return frame;
+    }
+
+    /// Takes the first frames.
+    void read(index_t most) {
         const index_t expected = reader_.source().expected();
-        if (clip_.frames() == 0 && expected > 0) {
-            const index_t frames = std::min({most, expected, most_frames_});
-            clip_.values.reserve(static_cast<std::size_t>(frames * found_.shape.values()));
+        const index_t frames = std::min(most, most_frames_);
+        if (expected > 0) {
+            const index_t values = std::min(frames, expected) * found_.shape.values();
+            clip_.values.reserve(static_cast<std::size_t>(values));
         }
-        reader_.read(std::min(most, most_frames_), clip_);
-        if (most > most_frames_ && !reader_.at_end()) {
+        take(frames);
+        if (most > most_frames_ && !frames_->at_end()) {
             refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
         }
-        read_ms_ += watch.ms();
+    }
+    void take(index_t most) {
+        for (index_t i = 0; i < most; ++i) {
+            std::optional<ClipFrame> frame = frames_->next();
+            if (!frame) return;
+            clip_.append(std::move(*frame));
+        }
     }
 
     void open() {
-        const OutputDescription description{
-            found_.shape, reader_.at_end() ? clip_.frames() : 0,
-            reader_.source().frames_per_second() / static_cast<double>(options_.frames.step),
-            describe(options_, found_.shape, clip_.frames())};
+        description_.shape = found_.shape;
+        description_.frames = frames_->at_end() ? clip_.frames() : 0;
+        description_.parameters = describe(options_, found_.shape, clip_.frames());
         found_.solved_frames = clip_.frames();
-        output_ = open_output(options_, description);
+        writers_.emplace(options_, description_, static_cast<std::size_t>(write_behind()));
+        if (!truth_) return;
+        const auto score = [this](const ResultWriters::Results& results) { score_masks(*results); };
+        scorer_.emplace(static_cast<std::size_t>(write_behind()), score, [] {});
+    }
+
+    /// Computes the results of the frames in memory and passes the unwritten ones up to `end` on.
+    void work(index_t end) {
+        std::unique_lock turn(turn_, std::defer_lock);
+        if (options_.in_turn) turn.lock();
+        const auto results = std::make_shared<ResultFrames>();
+        results->first = written_;
+        results->last = end;
+        results->numbers = clip_.numbers;
+        results->truth_numbers = clip_.truth_numbers;
+        ++found_.windows;
+        const bool kept = options_.resume && read_pictures(options_, description_, *results);
+        if (kept) {
+            kept_frames_ += end - written_;
+            ++found_.kept_windows;
+        } else {
+            solve();
+            move_results(*results);
+        }
+        for (index_t i = written_; i < end; ++i) {
+            const auto* mask = &std::as_const(results->masks)(i, 0, 0);
+            found_.moving_share += static_cast<double>(
+                std::count(mask, mask + found_.shape.pixels(), std::uint8_t{255}));
+        }
+        found_.frames += end - written_;
+        written_ = end;
+        if (!kept) writers_->give(results);
+        if (scorer_) scorer_->give(results);
+        if (options_.in_turn) writers_->drain();
+    }
+
+    /// Moves what is to be written; the rest keeps its memory for the next window.
+    void move_results(ResultFrames& results) {
+        if (options_.saves(Content::background)) results.background = std::move(background_);
+        if (options_.saves(Content::foreground)) results.difference = std::move(difference_);
+        results.masks = std::move(masks_);
+        results.pictures.resize(clip_.pictures.size());
+        std::move(clip_.pictures.begin() + results.first, clip_.pictures.begin() + results.last,
+                  results.pictures.begin() + results.first);
     }
 
     /// Computes background, differences and masks of the frames in memory.
     void solve() {
+        const auto [channels, rows, columns] = found_.shape;
         const index_t frames = clip_.frames();
         const index_t values = found_.shape.values();
-        background_.resize(clip_.values.size());
-        difference_.resize(clip_.values.size());
+        background_.reshape({frames, channels, rows, columns});
         if (!separator_ || (frames != solved_frames_ && !options_.online)) {
             separator_ = separators_.make(frames, values);
             solved_frames_ = frames;
         }
-        ++found_.windows;
         const bool follows = options_.online && found_.windows > 1;
+        if (!follows) {
+            console_.phase(core::text("separating frames ", found_.frames, " to ",
+                                      found_.frames + frames - written_ - 1));
+        }
         rpca::Outcome outcome;
         const bool median = options_.method == BackgroundMethod::median;
         const auto once = [&] {
@@ -249,19 +344,17 @@ class Subtraction {
     void find_masks() {
         const auto [channels, rows, columns] = found_.shape;
         const core::Extents<2> extent{clip_.frames(), found_.shape.values()};
+        difference_.reshape({clip_.frames(), channels, rows, columns});
+        masks_.reshape({clip_.frames(), rows, columns});
         rpca::subtract_backgrounds(cpu_, {clip_.values.data(), extent},
                                    {background_.data(), extent}, {difference_.data(), extent});
-        masks_.reshape({clip_.frames(), rows, columns});
         found_.threshold =
-            rpca::find_masks(cpu_,
-                             rpca::DifferencesView<Host>(difference_.data(),
-                                                         {clip_.frames(), channels, rows, columns}),
-                             options_.mask, masks_.view());
+            rpca::find_masks(cpu_, std::as_const(difference_).view(), options_.mask, masks_.view());
     }
 
     void add(const rpca::Outcome& outcome, const RunTimes& times, double mask_ms) {
         rpca::Outcome& worst = found_.outcome;
-        if (found_.windows == 1) {
+        if (found_.times.stages.empty()) {
             worst = outcome;
             found_.times = times;
             found_.times.stages.push_back({"mask", 0, 0, 0});
@@ -282,40 +375,18 @@ class Subtraction {
         found_.times.compute_ms += mask_ms;
     }
 
-    /// Writes the unwritten frames in memory up to `end`.
-    void write(index_t end) {
-        if (!options_.online || found_.windows == 1) {
-            console_.phase(core::text("writing frames ", found_.frames, " to ",
-                                      found_.frames + end - written_ - 1));
-        }
-        const core::Stopwatch watch;
-        const auto [channels, rows, columns] = found_.shape;
-        for (index_t i = written_; i < end; ++i) {
-            const index_t first = i * found_.shape.values();
-            const auto* mask = &std::as_const(masks_)(i, 0, 0);
-            const auto at = static_cast<std::size_t>(i);
-            output_->write({clip_.numbers[at],
-                            {background_.data() + first, {channels, rows, columns}},
-                            {difference_.data() + first, {channels, rows, columns}},
-                            {mask, {rows, columns}},
-                            clip_.pictures[at]});
-            found_.moving_share += static_cast<double>(
-                std::count(mask, mask + found_.shape.pixels(), std::uint8_t{255}));
-            score(clip_.truth_numbers[at], {mask, {rows, columns}});
-            ++found_.frames;
-        }
-        written_ = end;
-        write_ms_ += watch.ms();
-    }
-
-    void score(index_t number, rpca::MaskView mask) {
-        if (!truth_) return;
+    /// In the scoring thread.
+    void score_masks(const ResultFrames& results) {
         const FrameScale& scale = options_.scale;
         const bool resized = scale.width > 0 || scale.factor != 1;
         if (!found_.score) found_.score.emplace();
-        if (const auto score = truth_->score(number, mask, resized, console_)) {
-            *found_.score += *score;
-            ++found_.scored_frames;
+        for (index_t i = results.first; i < results.last; ++i) {
+            const index_t number = results.truth_numbers[static_cast<std::size_t>(i)];
+            const rpca::MaskView mask = results.masks.view()[i];
+            if (const auto score = truth_->score(number, mask, resized, console_)) {
+                *found_.score += *score;
+                ++found_.scored_frames;
+            }
         }
     }
 
@@ -325,16 +396,16 @@ class Subtraction {
             follow();
             return;
         }
-        console_.phase("reading " + reader_.source().name());
-        const index_t before = clip_.frames();
-        read(options_.window - options_.overlap);
-        const index_t gone = clip_.frames() - before;
-        clip_.drop(gone);
-        written_ -= gone;
+        const auto most = static_cast<std::size_t>(options_.window - options_.overlap);
+        const auto coming = static_cast<index_t>(frames_->wait(most));
+        // None where the next frame cannot be read, which `take` reports.
+        clip_.drop(coming);
+        written_ -= coming;
+        take(std::max<index_t>(coming, 1));
     }
 
     void follow() {
-        if (found_.windows == 1) {
+        if (!following_) {
             console_.phase("updating the background");
             following_.emplace();
         }
@@ -345,7 +416,14 @@ class Subtraction {
         console_.progress(words.str());
         clip_.drop(clip_.frames());
         written_ = 0;
-        read(1);
+        take(1);
+    }
+
+    void finish(media::OutputSet& outputs) {
+        console_.phase("writing");
+        if (scorer_) scorer_->end();
+        writers_->finish(outputs);
+        if (scorer_) scorer_->wait();
     }
 
     void report_missing() {
@@ -367,21 +445,27 @@ class Subtraction {
     core::Cpu& cpu_;
     const BgsubOptions& options_;
     Console& console_;
+    std::mutex turn_;        ///< held while a frame is read
+    core::Cpu reading_cpu_;  ///< of the reading thread
     ClipReader reader_;
     std::optional<CdnetTruth> truth_;
     index_t most_frames_ = unlimited;
+    OutputDescription description_;
     Clip clip_;
-    std::vector<float> background_;  ///< layout of Clip::values
-    std::vector<float> difference_;
+    core::Array<float, 4> background_;  ///< [frame][channel][row][column]
+    core::Array<float, 4> difference_;
     core::Array<std::uint8_t, 3> masks_;
     std::unique_ptr<Separator> separator_;
     index_t solved_frames_ = 0;
-    std::unique_ptr<ResultOutput> output_;
-    index_t written_ = 0;  ///< number of written frames in memory
+    index_t written_ = 0;  ///< number of frames in memory whose results were passed on
+    index_t kept_frames_ = 0;
     std::optional<core::Stopwatch> following_;
     double read_ms_ = 0;
-    double write_ms_ = 0;
     BgsubResults found_;
+    // Threads that use the above; they end first.
+    std::optional<ReadAhead<ClipFrame>> frames_;
+    std::optional<ResultWriters> writers_;
+    std::optional<Worker<ResultWriters::Results>> scorer_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct BgsubResults {
     FrameShape shape;
     index_t frames = 0;
     index_t windows = 0;
+    index_t kept_windows = 0;   ///< with --resume: of an earlier run
     index_t solved_frames = 0;  ///< together: in a window or at the start
     rpca::Outcome outcome;      ///< over all windows: sums of iterations, maxima of residuals
     double threshold = 0;       ///< the threshold used, of the last window
@@ -36,10 +37,13 @@ struct BgsubResults {
 /// while from background. The last window has as many frames as the others, so its overlap is
 /// larger.
 ///
-/// With --online, the first frames are solved together and later frames one by one. One frame is
-/// read ahead; no other frame is kept.
+/// With --online, the first frames are solved together and later frames one by one.
 ///
-/// Files are added to `outputs`; pictures are written frame by frame.
+/// While a window or a frame is solved, the next is read and the results of the one before are
+/// written; at most sixteen frames of --online wait before and after the solver.
+///
+/// Files are added to `outputs`; pictures exist as soon as they are written. With --resume, windows
+/// all of whose pictures exist are neither solved nor written.
 ///
 /// Throws core::InvalidArgument with the name of a frame that cannot be read or has another size,
 /// and if the frames need more memory than is free. The message reports how many frames' pictures

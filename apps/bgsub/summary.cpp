@@ -26,6 +26,9 @@ void describe_frames(std::ostringstream& line, const BgsubOptions& options,
     if (options.window > 0) {
         line << ", " << results.windows << " window" << plural(results.windows);
     }
+    if (options.resume) {
+        line << ", " << results.kept_windows << " of an earlier run kept";
+    }
     line << '\n';
 }
 
@@ -147,6 +150,7 @@ ReportValues result_values(const BgsubOptions& options, const BgsubResults& resu
         {"moving", 100 * results.moving_share},
         {"threshold", results.threshold}};
     if (!options.online) values["windows"] = integer(results.windows);
+    if (options.resume) values["kept_windows"] = integer(results.kept_windows);
     if (by_rpca(options)) values["rank"] = integer(results.outcome.rank);
     if (by_rpca(options) && !options.online) {
         values["iterations"] = integer(results.outcome.iterations);

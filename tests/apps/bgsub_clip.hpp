@@ -103,7 +103,8 @@ class Bgsub : public testing::Test {
     }
     nlohmann::json report() const { return read_json(folder_ / "r.json"); }
     Outcome run_to_arrays(const std::vector<std::string>& arguments) const {
-        return run(joined(arguments, {"--out-format", "npy", "--report", folder_ / "r.json"}));
+        return run(joined(arguments, {"--out-format", "npy", "--save", "background,foreground,mask",
+                                      "--report", folder_ / "r.json"}));
     }
     TemporaryFolder folder_;
 };

@@ -71,7 +71,8 @@ TEST(Help, NamesEveryFlagAndShowsAnExample) {
                                      "--threshold", "--out-format", "--burn-in",        "--clean",
                                      "--color",     "--lambda",     "--max-iterations", "--memory",
                                      "--min-area",  "--overlap",    "--precision",      "--rank",
-                                     "--svd",       "--tolerance",  "--until"})}};
+                                     "--svd",       "--tolerance",  "--until",          "--save",
+                                     "--resume",    "--in-turn"})}};
     for (const auto& [program, flags] : own) {
         const Outcome help = run_program(program, {"--help"});
         EXPECT_EQ(help.status, 0);

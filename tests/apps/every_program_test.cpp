@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoodRun{"stap_sim", {"--perfect", "small", "--out", "FOLDER/s.h5"}, "s.h5", 100'000},
         GoodRun{"oflow", {"FOLDER/a.pgm", "FOLDER/V/1.pgm"}, "a.flo", 20'000},
         GoodRun{"corr", {"FOLDER/a.pgm"}, "a.corr.h5", 10'000},
-        GoodRun{"bgsub", {"FOLDER/V", "--out-format", "npy"}, "V.background.npy", 5'000}),
+        GoodRun{"bgsub", {"FOLDER/V", "--out-format", "npy"}, "V.mask.npy", 5'000}),
     [](const auto& instance) { return instance.param.program; });
 
 TEST_P(EveryProgram, SaysWhichDeviceItTakesIfItIsVerbose) {

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
              "bgsub",
              {"FOLDER/V", "--out", "FOLDER/n1/v", "--out-format", "npy", "--report",
               "FOLDER/n2/r.json"},
-             {"n1/v.background.npy", "n1/v.mask.npy", "n2/r.json"},
+             {"n1/v.overlay.npy", "n1/v.mask.npy", "n2/r.json"},
              {"--truth", "FOLDER/V"}},
         Call{"bgsub_folder",
              "bgsub",
@@ -211,8 +211,9 @@ TEST_F(ProgramOutputs, OfAVideoAppearTogether) {
         for (int pixel = 0; pixel < 256 * 192; ++pixel) bytes += static_cast<char>(noise() >> 8);
         media::tests::write_bytes(folder_ / ("noise/" + std::to_string(i) + ".pgm"), bytes);
     }
-    ASSERT_EQ(run("bgsub", {"FOLDER/noise", "--out", "FOLDER/all", "--max-iterations", "3"}).status,
-              0);
+    const std::vector<std::string> arguments{"FOLDER/noise", "--save", "background,mask,overlay",
+                                             "--max-iterations", "3"};
+    ASSERT_EQ(run("bgsub", joined(arguments, {"--out", "FOLDER/all"})).status, 0);
     const auto bytes = [&](const char* name) { return std::filesystem::file_size(folder_ / name); };
     const auto sizes = {bytes("all.background.mp4"), bytes("all.mask.mkv"),
                         bytes("all.overlay.mp4")};
@@ -221,9 +222,8 @@ TEST_F(ProgramOutputs, OfAVideoAppearTogether) {
     const auto most = std::max(sizes);
     ASSERT_LT(least, most);
     const auto before = folder_.entries();
-    const Outcome outcome =
-        run("bgsub", {"FOLDER/noise", "--out", "FOLDER/some", "--max-iterations", "3"},
-            {.file_size_limit = (least + most) / 2});
+    const Outcome outcome = run("bgsub", joined(arguments, {"--out", "FOLDER/some"}),
+                                {.file_size_limit = (least + most) / 2});
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.error, HasSubstr("is the disk full?"));
     EXPECT_EQ(folder_.entries(), before);
