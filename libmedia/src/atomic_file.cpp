@@ -13,6 +13,7 @@
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/input_file.hpp"
+#include "libmedia/src/write_back.hpp"
 
 namespace aperture::media {
 namespace {
@@ -74,7 +75,8 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       partial_(std::move(other.partial_)),
       made_folders_(std::move(other.made_folders_)),
       named_(other.named_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      waiting_(other.waiting_) {}
 
 AtomicFile::~AtomicFile() { discard(); }
 
@@ -158,6 +160,7 @@ void AtomicFile::write(std::string_view bytes) {
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) fail(errno);
         bytes.remove_prefix(static_cast<std::size_t>(written));
+        start_write_back(descriptor_, static_cast<std::size_t>(written), waiting_);
     }
 }
 

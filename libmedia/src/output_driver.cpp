@@ -12,6 +12,7 @@
 #include <new>
 
 #include "libmedia/src/hdf5_driver.hpp"
+#include "libmedia/src/write_back.hpp"
 
 namespace aperture::media {
 namespace {
@@ -87,6 +88,8 @@ herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_
             output.status->error = errno;
             break;
         }
+        start_write_back(output.status->descriptor, static_cast<std::size_t>(put),
+                         output.status->waiting);
         from += put;
         address += static_cast<haddr_t>(put);
         size -= static_cast<std::size_t>(put);

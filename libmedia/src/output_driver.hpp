@@ -9,8 +9,9 @@ namespace aperture::media {
 /// Write status of one output file.
 struct OutputStatus {
     int descriptor;
-    int error = 0;         ///< errno of the first write that failed
-    bool discard = false;  ///< the file is abandoned: later writes are ignored
+    std::size_t waiting = 0;  ///< see start_write_back
+    int error = 0;            ///< errno of the first write that failed
+    bool discard = false;     ///< the file is abandoned: later writes are ignored
 
     bool writing() const { return error == 0 && !discard; }
 };

@@ -61,6 +61,7 @@ class AtomicFile {
     std::vector<std::filesystem::path> made_folders_;  ///< by an unfinished commit
     bool named_ = false;
     int descriptor_ = -1;
+    std::size_t waiting_ = 0;  ///< bytes that the system may not have begun to write to the disk
 };
 
 /// The outputs of one run: all appear together, or none. Files get their names only when all of
