@@ -49,7 +49,7 @@ core::Array<std::uint8_t, 3> clean(core::Cpu& cpu, const core::Array<std::uint8_
 Found judge(core::Cpu& cpu, const BackgroundPeer& peer, const Task& task) {
     apps::Console console("background_accuracy", true);
     apps::CdnetTruth truth(task.clip.inputs.front());
-    apps::ClipReader reader(cpu, task.clip);
+    apps::ClipReader reader(task.clip);
     const BackgroundModel model = peer.begin();
     Found found;
     core::Array<std::uint8_t, 2> mask;

@@ -60,9 +60,8 @@ void Clip::drop(index_t count) {
     truth_numbers.erase(truth_numbers.begin(), truth_numbers.begin() + count);
 }
 
-ClipReader::ClipReader(core::Cpu& cpu, const BgsubOptions& options)
-    : cpu_(cpu),
-      colour_(options.colour),
+ClipReader::ClipReader(const BgsubOptions& options)
+    : colour_(options.colour),
       pictures_(options.saves(Content::overlay)),
       reader_(options.frame_inputs(), options.frames),
       first_(reader_.next()) {
@@ -82,7 +81,7 @@ std::optional<ClipFrame> ClipReader::next() {
     return prepare(*frame);
 }
 
-ClipFrame ClipReader::prepare(const Frame& frame) const {
+ClipFrame ClipReader::prepare(const Frame& frame) {
     const auto [channels, rows, columns] = shape_;
     const core::Array<float, 3>& planes = frame.image.planes;
     const index_t stored = planes.extent()[0];

@@ -47,12 +47,12 @@ struct Clip {
     void drop(index_t count);
 };
 
-/// Reads the frames of a sequence.
+/// Reads and scales the frames of a sequence in the calling thread alone: others compute meanwhile.
 class ClipReader {
   public:
     /// Reads the first frame. Throws core::InvalidArgument as FrameReader does and if there is no
     /// frame.
-    ClipReader(core::Cpu& cpu, const BgsubOptions& options);
+    explicit ClipReader(const BgsubOptions& options);
 
     const FrameShape& shape() const { return shape_; }
     const FrameReader& source() const { return reader_; }
@@ -61,9 +61,9 @@ class ClipReader {
     std::optional<ClipFrame> next();
 
   private:
-    ClipFrame prepare(const Frame& frame) const;
+    ClipFrame prepare(const Frame& frame);
 
-    core::Cpu& cpu_;
+    core::Cpu cpu_{1};
     FrameColour colour_;
     bool pictures_;
     FrameReader reader_;

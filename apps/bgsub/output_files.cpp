@@ -266,7 +266,13 @@ std::string OutputDescription::run(const BgsubOptions& options) const {
         std::visit([&](const auto& stored) { text << stored; }, value);
     }
     if (options.frames.last) text << " last=" << *options.frames.last;
-    for (const path& input : options.inputs) text << ' ' << input.string();
+    for (const path& input : options.inputs) {
+        text << ' ' << input.string();
+        std::error_code error;
+        if (const auto size = std::filesystem::file_size(input, error); !error) {
+            text << ':' << size;
+        }
+    }
     return text.str();
 }
 

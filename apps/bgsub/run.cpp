@@ -91,8 +91,7 @@ class Subtraction {
           cpu_(cpu),
           options_(options),
           console_(console),
-          reading_cpu_(cpu.threads()),
-          reader_(reading_cpu_, options) {
+          reader_(options) {
         if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
@@ -445,8 +444,7 @@ class Subtraction {
     core::Cpu& cpu_;
     const BgsubOptions& options_;
     Console& console_;
-    std::mutex turn_;        ///< held while a frame is read
-    core::Cpu reading_cpu_;  ///< of the reading thread
+    std::mutex turn_;  ///< held while a frame is read
     ClipReader reader_;
     std::optional<CdnetTruth> truth_;
     index_t most_frames_ = unlimited;

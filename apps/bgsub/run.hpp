@@ -21,7 +21,7 @@ struct BgsubResults {
     index_t kept_windows = 0;   ///< with --resume: of an earlier run
     index_t solved_frames = 0;  ///< together: in a window or at the start
     rpca::Outcome outcome;      ///< over all windows: sums of iterations, maxima of residuals
-    double threshold = 0;       ///< the threshold used, of the last window
+    double threshold = 0;       ///< the threshold used, of the last window solved
     double moving_share = 0;    ///< share of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;

@@ -59,7 +59,7 @@ void describe_method(std::ostringstream& line, const BgsubOptions& options,
 
 void describe_solution(std::ostringstream& line, const BgsubOptions& options,
                        const BgsubResults& results) {
-    if (!by_rpca(options)) return;
+    if (!by_rpca(options) || results.kept_windows == results.windows) return;
     const rpca::Outcome& outcome = results.outcome;
     const double seconds = solve_seconds(results);
     if (options.online) {
@@ -147,10 +147,11 @@ ReportValues result_values(const BgsubOptions& options, const BgsubResults& resu
     ReportValues values{
         {"frames", integer(results.frames)},
         {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms},
-        {"moving", 100 * results.moving_share},
-        {"threshold", results.threshold}};
+        {"moving", 100 * results.moving_share}};
     if (!options.online) values["windows"] = integer(results.windows);
     if (options.resume) values["kept_windows"] = integer(results.kept_windows);
+    if (results.kept_windows == results.windows) return values;
+    values["threshold"] = results.threshold;
     if (by_rpca(options)) values["rank"] = integer(results.outcome.rank);
     if (by_rpca(options) && !options.online) {
         values["iterations"] = integer(results.outcome.iterations);
@@ -186,7 +187,11 @@ std::string summary(const BgsubOptions& options, const BgsubResults& results,
     lines << report.stage_line();
     describe_solution(lines, options, results);
     lines << "mask        " << std::setprecision(3) << 100 * results.moving_share
-          << " % of the pixels move (threshold " << results.threshold << " grey levels)\n";
+          << " % of the pixels move";
+    if (results.kept_windows < results.windows) {
+        lines << " (threshold " << results.threshold << " grey levels)";
+    }
+    lines << '\n';
     describe_accuracy(lines, results);
     lines << "result      ";
     const char* separator = "";
