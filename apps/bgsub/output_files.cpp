@@ -175,7 +175,7 @@ class Datasets final : public ResultOutput {
     }
     void write(const ResultFrames& results) override {
         for (const Content content : contents_) {
-            index_t at = static_cast<index_t>(numbers_.size());
+            auto at = static_cast<index_t>(numbers_.size());
             for_each_frame(content, results,
                            [&](const auto& frame) { write_frame(content, at++, frame); });
         }
