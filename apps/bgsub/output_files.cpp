@@ -51,6 +51,10 @@ rpca::MaskView mask_of(const ResultFrames& results, index_t frame) {
     return std::as_const(results.masks).view()[frame];
 }
 
+media::VideoCoding coding_of(Content content) {
+    return content == Content::mask ? media::VideoCoding::lossless_grey : media::VideoCoding::lossy;
+}
+
 media::Picture draw(Content content, const ResultFrames& results, index_t frame) {
     switch (content) {
         case Content::background:
@@ -71,8 +75,7 @@ class Video final : public ResultOutput {
         : content_(content),
           writer_(file, static_cast<int>(description.shape.columns),
                   static_cast<int>(description.shape.rows), description.frames_per_second,
-                  content == Content::mask ? media::VideoCoding::lossless_grey
-                                           : media::VideoCoding::lossy) {}
+                  coding_of(content)) {}
     void write(const ResultFrames& results) override {
         for (index_t i = results.first; i < results.last; ++i) {
             writer_.write(draw(content_, results, i));
@@ -274,6 +277,15 @@ std::string OutputDescription::run(const BgsubOptions& options) const {
         }
     }
     return text.str();
+}
+
+index_t output_bytes(const BgsubOptions& options, const FrameShape& shape) {
+    index_t bytes = 0;
+    if (options.format != OutFormat::mp4) return bytes;
+    for (const Content content : options.saved) {
+        bytes += shape.pixels() * media::encoder_bytes_per_pixel(coding_of(content));
+    }
+    return bytes;
 }
 
 bool read_pictures(const BgsubOptions& options, const OutputDescription& description,

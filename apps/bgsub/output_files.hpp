@@ -55,6 +55,9 @@ struct OutputDescription {
 /// another output or cannot be written.
 void check_outputs(const BgsubOptions& options, const FrameReader& frames);
 
+/// Bytes of memory that the outputs keep, without ResultFrames.
+index_t output_bytes(const BgsubOptions& options, const FrameShape& shape);
+
 /// Whether the pictures of the frames to be written are there, as the run of the description writes
 /// them. If so, `results` gets the masks.
 bool read_pictures(const BgsubOptions& options, const OutputDescription& description,

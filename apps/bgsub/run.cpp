@@ -36,13 +36,15 @@ struct MemoryNeed {
     index_t clip_bytes;       ///< per frame, without results
     index_t work_bytes;       ///< results of a frame
     index_t saved_bytes = 0;  ///< of a frame that is being written, where another is computed
+    index_t fixed_bytes;      ///< of any number of frames
 
     MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen)
         : separators(chosen),
           values(shape.values()),
           clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
           // Background, difference, mask.
-          work_bytes(2 * float_bytes(values) + shape.pixels()) {
+          work_bytes(2 * float_bytes(values) + shape.pixels()),
+          fixed_bytes(output_bytes(options, shape)) {
         for (const Content content : {Content::background, Content::foreground}) {
             if (options.saves(content)) saved_bytes += float_bytes(values);
         }
@@ -61,7 +63,8 @@ struct MemoryNeed {
         const index_t planned = std::min(frames, most_planned);
         const double solver_bytes = static_cast<double>(separators.host_bytes(planned, values)) /
                                     static_cast<double>(planned);
-        return static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
+        return static_cast<double>(fixed_bytes) +
+               static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
                static_cast<double>(kept_frames) * static_cast<double>(clip_bytes) +
                static_cast<double>(written_frames) * static_cast<double>(saved_bytes);
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/input_file.hpp"
@@ -24,13 +26,18 @@ void read_image(const std::filesystem::path& path, Image& image) {
     const StoredImage stored = decode_image(path.string(), read_whole(path));
     image.planes.reshape({stored.channels, stored.height, stored.width});
     image.bits = stored.bits;
-    const double white = stored.largest;
-    const std::uint16_t* in = stored.samples.data();
-    for (index_t row = 0; row < stored.height; ++row) {
-        for (index_t column = 0; column < stored.width; ++column) {
-            for (index_t c = 0; c < stored.channels; ++c) {
-                image.planes(c, row, column) = static_cast<float>(*in++ * 255.0 / white);
-            }
+    const auto pixels =
+        static_cast<std::size_t>(stored.height) * static_cast<std::size_t>(stored.width);
+    // A division for each level, not for each sample.
+    std::vector<float> levels(std::size_t{stored.largest} + 1);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        levels[i] = static_cast<float>(static_cast<double>(i) * 255.0 / stored.largest);
+    }
+    for (index_t c = 0; c < stored.channels; ++c) {
+        const std::uint16_t* in = stored.samples.data() + c;
+        for (float& out : std::span(&image.planes(c, 0, 0), pixels)) {
+            out = levels[*in];
+            in += stored.channels;
         }
     }
 }

@@ -84,6 +84,12 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
 
     image.samples.resize(static_cast<std::size_t>(width * height * image.channels));
     std::size_t at = first;
+    if (!plain && largest == 255) {
+        std::transform(bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                       bytes.begin() + static_cast<std::ptrdiff_t>(first + image.samples.size()),
+                       image.samples.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
+        return image;
+    }
     for (std::uint16_t& sample : image.samples) {
         const std::int64_t value =
             plain ? numbers.next() : std::int64_t{big_endian(bytes, at, width_of_sample)};

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "aperture/core/owned.hpp"
+#include "aperture/core/view.hpp"
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/picture.hpp"
 
@@ -19,6 +20,12 @@ enum class VideoCoding {
     /// level; colours become grey.
     lossless_grey,
 };
+
+/// Memory of an encoder per pixel of a frame, in bytes, an upper bound of what was measured from
+/// 240 x 180 to 960 x 720 pixels. Encoders keep tens of frames.
+constexpr core::index_t encoder_bytes_per_pixel(VideoCoding coding) {
+    return coding == VideoCoding::lossy ? 450 : 200;
+}
 
 /// Writes a video that appears completely or not at all (see AtomicFile). Rows and columns must be
 /// even in number: an odd last row or column is duplicated.
