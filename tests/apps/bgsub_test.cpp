@@ -285,6 +285,56 @@ TEST_F(Bgsub, WritesWhatIsAskedFor) {
     }
 }
 
+TEST_F(Bgsub, InTurnFindsTheSame) {
+    write_frames({.side = 16, .step = 2}, 38);
+    const std::vector<std::string> windows{clip(), "--window", "15", "--overlap", "4"};
+    ASSERT_EQ(run_to_arrays(joined(windows, {"--out", folder_ / "a"})).status, 0);
+    ASSERT_EQ(run_to_arrays(joined(windows, {"--out", folder_ / "b", "--in-turn"})).status, 0);
+    for (const auto* kind : {".background.npy", ".foreground.npy", ".mask.npy"}) {
+        EXPECT_TRUE(read_bytes(folder_ / (std::string("a") + kind)) ==
+                    read_bytes(folder_ / (std::string("b") + kind)))
+            << kind;
+    }
+    double sum = 0;
+    for (const auto& stage : report()["stages"]) sum += stage["ms"].get<double>();
+    EXPECT_LE(sum, 1.001 * report()["total_ms"].get<double>()) << "nothing overlaps";
+}
+
+// The masks fit under the limit, the other arrays do not.
+TEST_F(Bgsub, LeavesNoFileIfOneCannotBeWritten) {
+    write_frames({}, 38);
+    for (const auto* format : {"npy", "h5"}) {
+        const Outcome outcome =
+            run({clip(), "--window", "10", "--save", "background,mask", "--out-format", format},
+                {.file_size_limit = 500'000});
+        EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(lines(outcome.error), SizeIs(1));
+        EXPECT_THAT(outcome.error, HasSubstr("cannot write: file too large"));
+        EXPECT_THAT(folder_.entries(), ElementsAre("clip"));
+    }
+}
+
+#if APERTURE_OPENCV
+TEST_F(Bgsub, SaysHowManyPicturesThereAreIfOneCannotBeWritten) {
+    write_frames({.step = 0}, 10);
+    // Noise, whose pictures do not fit under the limit.
+    write_frames({.side = 0}, 10, 10);
+    std::minstd_rand noise(1);
+    std::string bytes = pgm({}, 0);
+    for (std::size_t i = bytes.size() - 73 * 97; i < bytes.size(); ++i) {
+        bytes[i] = static_cast<char>(noise() >> 8);
+    }
+    write_bytes(frame(13), bytes);
+    const Outcome outcome = run({clip(), "--window", "10", "--method", "median", "--out-format",
+                                 "png", "--save", "mask,foreground", "--out", folder_ / "p"},
+                                {.file_size_limit = 7'000});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("p.foreground/000013"));
+    EXPECT_THAT(outcome.error, HasSubstr("; the pictures of 13 frames are in "));
+    EXPECT_THAT(folder_.entries("p.foreground"), SizeIs(13));
+}
+#endif
+
 /// Runs in windows whose pictures are kept.
 class BgsubResume : public Bgsub {
   protected:
