@@ -63,6 +63,13 @@ void add_frame_options(CommandLine& line, BgsubOptions& options) {
                       "Frames shared by consecutive windows (default 0)");
 }
 
+void add_stabilise_option(CommandLine& line, BgsubOptions& options) {
+    line.choice("--stabilise", rpca::stabilise_choices, options.stabilise,
+                "Bring the frames of a camera that shakes to a common one first, by shifts, affine "
+                "maps or homographies; auto: by affine maps if it shakes")
+        .default_text("auto, off with --online");
+}
+
 void add_solver_options(CommandLine& line, BgsubOptions& options) {
     rpca::Parameters& p = options.parameters;
     line.choice("--method", background_choices, options.method,
@@ -164,6 +171,9 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
     line.needs("--resume", "--out-format png: other files appear when all frames are done",
                options.format == OutFormat::png);
     line.needs("--resume", "the mask among --save", options.saves(Content::mask));
+    const bool stabilises = options.stabilise != rpca::Stabilise::automatic &&
+                            options.stabilise != rpca::Stabilise::off;
+    core::expects(!stabilises || !options.online, "--stabilise cannot be combined with --online");
     core::expects(!options.resume || !options.online, "--resume cannot be combined with --online");
     core::expects(
         options.precision == SolvePrecision::fp64 || p.tolerance >= rpca::least_fp32_tolerance,
@@ -254,6 +264,7 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     CommandLine line("bgsub", "Background and moving foreground of a video, by robust PCA",
                      example);
     add_frame_options(line, options);
+    add_stabilise_option(line, options);
     add_solver_options(line, options);
     add_online_options(line, options);
     add_mask_options(line, options);
@@ -265,6 +276,7 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     refuse_conflicts(line, options);
     if (options.online && line.given("--rank")) options.following.rank = options.parameters.rank;
     if (options.online) rpca::validate(options.following);
+    if (options.online) options.stabilise = rpca::Stabilise::off;
     if (options.until == RunUntil::mask) options.parameters.mask_threshold = options.mask.threshold;
     return options;
 }

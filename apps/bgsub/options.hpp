@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aperture/rpca/camera_motion.hpp"
 #include "aperture/rpca/mask.hpp"
 #include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/words.hpp"
@@ -66,6 +67,7 @@ struct BgsubOptions {
     std::vector<Content> saved{Content::mask, Content::overlay};
     bool resume = false;  ///< keep the windows whose pictures are there
 
+    rpca::Stabilise stabilise = rpca::Stabilise::automatic;
     BackgroundMethod method = BackgroundMethod::rpca;
     SolvePrecision precision = SolvePrecision::fp32;
     RunUntil until = RunUntil::tolerance;

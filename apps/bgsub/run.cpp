@@ -43,7 +43,8 @@ struct MemoryNeed {
           values(shape.values()),
           clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
           // Background, difference, mask.
-          work_bytes(2 * float_bytes(values) + shape.pixels()),
+          work_bytes(2 * float_bytes(values) + shape.pixels() +
+                     (options.stabilise == rpca::Stabilise::off ? 0 : common_bytes(values))),
           fixed_bytes(output_bytes(options, shape)) {
         for (const Content content : {Content::background, Content::foreground}) {
             if (options.saves(content)) saved_bytes += float_bytes(values);
@@ -51,6 +52,8 @@ struct MemoryNeed {
         saved_bytes += shape.pixels() + picture_bytes(options, shape);
     }
 
+    /// A frame and its background in a common frame of usual size.
+    static index_t common_bytes(index_t values) { return 3 * float_bytes(values); }
     static index_t picture_bytes(const BgsubOptions& options, const FrameShape& shape) {
         if (!options.saves(Content::overlay)) return 0;
         return shape.pixels() * static_cast<index_t>(sizeof(media::Colour));
@@ -137,6 +140,11 @@ class Subtraction {
         }
         finish(outputs);
         found_.moving_share /= static_cast<double>(found_.frames * found_.shape.pixels());
+        if (options_.stabilise != rpca::Stabilise::off) {
+            found_.times.stages.insert(found_.times.stages.begin(),
+                                       {"stabilise", stabilise_ms_, 0, 0});
+            found_.times.compute_ms += stabilise_ms_;
+        }
         found_.times.stages.insert(found_.times.stages.begin(), {"read", read_ms_, 0, 0});
         found_.times.stages.push_back({"write", writers_->ms(), 0, 0});
         found_.total_ms = watch.ms();
@@ -298,9 +306,17 @@ class Subtraction {
         const index_t frames = clip_.frames();
         const index_t values = found_.shape.values();
         background_.reshape({frames, channels, rows, columns});
-        if (!separator_ || (frames != solved_frames_ && !options_.online)) {
-            separator_ = separators_.make(frames, values);
-            solved_frames_ = frames;
+        find_camera_motion();
+        // What the separator sees.
+        core::View<const float, 2, Host> seen{clip_.values.data(), {frames, values}};
+        core::View<float, 2, Host> background{background_.data(), {frames, values}};
+        if (camera_) {
+            seen = {common_.data(), {frames, common_.size() / frames}};
+            background = {common_background_.data(), seen.extent};
+        }
+        if (!separator_ || (seen.extent != solved_ && !options_.online)) {
+            separator_ = separators_.make(frames, seen.extent[1]);
+            solved_ = seen.extent;
         }
         const bool follows = options_.online && found_.windows > 1;
         if (!follows) {
@@ -312,8 +328,7 @@ class Subtraction {
         const auto once = [&] {
             const core::Stopwatch watch;
             outcome = separator_->run(
-                {clip_.values.data(), {frames, values}}, {background_.data(), {frames, values}},
-                [&](const rpca::Progress& progress) { return show(progress); });
+                seen, background, [&](const rpca::Progress& progress) { return show(progress); });
             const double transfer_ms = separator_->transfer_ms();
             const core::Stage stage{median ? "median" : "rpca", watch.ms() - transfer_ms,
                                     gflop(outcome), 0};
@@ -321,9 +336,41 @@ class Subtraction {
         };
         const RunTimes times =
             follows ? once() : repeat_runs(options_.common.repeat, console_, once);
+        if (camera_) {
+            const core::Stopwatch back;
+            camera_->from_common(std::as_const(common_background_).view(), clip_frames(),
+                                 background_.view());
+            stabilise_ms_ += back.ms();
+        }
         const core::Stopwatch watch;
         find_masks();
         add(outcome, times, watch.ms());
+    }
+
+    core::View<const float, 4, Host> clip_frames() const {
+        const auto [channels, rows, columns] = found_.shape;
+        return {clip_.values.data(), {clip_.frames(), channels, rows, columns}};
+    }
+
+    /// Brings the frames to a common one if the camera shakes.
+    void find_camera_motion() {
+        camera_.reset();
+        if (options_.stabilise == rpca::Stabilise::off) return;
+        console_.phase("registering frames");
+        const core::Stopwatch watch;
+        camera_.emplace(cpu_, clip_frames(), options_.stabilise);
+        if (camera_->moves()) {
+            const auto [rows, columns] = camera_->extent();
+            common_.reshape({clip_.frames(), found_.shape.channels, rows, columns});
+            common_background_.reshape(common_.extent());
+            camera_->to_common(clip_frames(), common_.view());
+            ++found_.stabilised_windows;
+            found_.lost_frames += camera_->lost();
+            found_.shake = std::max(found_.shake, camera_->shake());
+        } else {
+            camera_.reset();
+        }
+        stabilise_ms_ += watch.ms();
     }
 
     /// Work of the multiplier methods: each iteration computes a product with an n x n matrix and
@@ -429,6 +476,11 @@ class Subtraction {
     }
 
     void report_missing() {
+        if (found_.lost_frames > 0) {
+            console_.warn(core::text(found_.lost_frames, " of ", found_.frames,
+                                     " frames cannot be registered with the others; nothing moves "
+                                     "in their masks"));
+        }
         const FrameReader& source = reader_.source();
         if (const std::string loss = source.loss(); !loss.empty()) {
             console_.warn_incomplete(core::text(source.name(), ": ", loss));
@@ -457,11 +509,15 @@ class Subtraction {
     core::Array<float, 4> difference_;
     core::Array<std::uint8_t, 3> masks_;
     std::unique_ptr<Separator> separator_;
-    index_t solved_frames_ = 0;
+    core::Extents<2> solved_{};                 ///< frames and values that the separator is for
+    std::optional<rpca::CameraMotion> camera_;  ///< of the window, if it moves
+    core::Array<float, 4> common_;              ///< frames in their common one
+    core::Array<float, 4> common_background_;
     index_t written_ = 0;  ///< number of frames in memory whose results were passed on
     index_t kept_frames_ = 0;
     std::optional<core::Stopwatch> following_;
     double read_ms_ = 0;
+    double stabilise_ms_ = 0;
     BgsubResults found_;
     // Threads that use the above; they end first.
     std::optional<ReadAhead<ClipFrame>> frames_;

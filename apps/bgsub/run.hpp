@@ -20,9 +20,12 @@ struct BgsubResults {
     index_t windows = 0;
     index_t kept_windows = 0;   ///< with --resume: of an earlier run
     index_t solved_frames = 0;  ///< together: in a window or at the start
-    rpca::Outcome outcome;      ///< over all windows: sums of iterations, maxima of residuals
-    double threshold = 0;       ///< the threshold used, of the last window solved
-    double moving_share = 0;    ///< share of the pixels
+    index_t stabilised_windows = 0;
+    index_t lost_frames = 0;  ///< that have no motion to the others
+    double shake = 0;         ///< of the camera, in pixels: the largest of a window
+    rpca::Outcome outcome;    ///< over all windows: sums of iterations, maxima of residuals
+    double threshold = 0;     ///< the threshold used, of the last window solved
+    double moving_share = 0;  ///< share of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;
     RunTimes times;  ///< read, rpca or median, mask, write
@@ -36,6 +39,9 @@ struct BgsubResults {
 /// window with more frames before and after it, which separates an object that stands still for a
 /// while from background. The last window has as many frames as the others, so its overlap is
 /// larger.
+///
+/// The frames of a camera that shakes are solved in a common frame, window by window; the
+/// background that the outputs have and differ from is that which each frame sees.
 ///
 /// With --online, the first frames are solved together and later frames one by one.
 ///

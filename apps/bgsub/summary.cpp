@@ -32,6 +32,12 @@ void describe_frames(std::ostringstream& line, const BgsubOptions& options,
     line << '\n';
 }
 
+void describe_motion(std::ostringstream& line, const BgsubResults& results) {
+    if (results.stabilised_windows == 0) return;
+    line << "camera      shakes by " << std::setprecision(3) << results.shake
+         << " pixels (root of the mean square); stabilised\n";
+}
+
 void describe_method(std::ostringstream& line, const BgsubOptions& options,
                      const BgsubResults& results) {
     if (!by_rpca(options)) {
@@ -108,7 +114,8 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           {"width", integer(shape.columns)},
                           {"height", integer(shape.rows)},
                           {"channels", integer(shape.channels)},
-                          {"method", choice_name(background_choices, options.method)}};
+                          {"method", choice_name(background_choices, options.method)},
+                          {"stabilise", choice_name(rpca::stabilise_choices, options.stabilise)}};
     if (options.online) {
         list.insert(list.end(), {{"burn_in", integer(solved_frames)},
                                  {"rank", integer(options.following.rank)},
@@ -152,6 +159,11 @@ ReportValues result_values(const BgsubOptions& options, const BgsubResults& resu
     if (options.resume) values["kept_windows"] = integer(results.kept_windows);
     if (results.kept_windows == results.windows) return values;
     values["threshold"] = results.threshold;
+    if (options.stabilise != rpca::Stabilise::off) {
+        values["stabilised_windows"] = integer(results.stabilised_windows);
+        values["lost_frames"] = integer(results.lost_frames);
+        values["shake"] = results.shake;
+    }
     if (by_rpca(options)) values["rank"] = integer(results.outcome.rank);
     if (by_rpca(options) && !options.online) {
         values["iterations"] = integer(results.outcome.iterations);
@@ -183,6 +195,7 @@ std::string summary(const BgsubOptions& options, const BgsubResults& results,
     std::ostringstream lines;
     describe_frames(lines, options, results);
     lines << "device      " << report.device.name << '\n';
+    describe_motion(lines, results);
     describe_method(lines, options, results);
     lines << report.stage_line();
     describe_solution(lines, options, results);

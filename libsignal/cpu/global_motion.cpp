@@ -312,35 +312,27 @@ GlobalMotion motion_of(const MotionState& state, MotionModel model, double mean,
     return motion;
 }
 
-template <>
-class MotionFrames<Cpu> {
-  public:
-    MotionFrames(Cpu& cpu, const core::Extents<2>& /*image*/) : cpu_(cpu) {}
+namespace {
 
-    void set(View<const float, 2, Host> image, MotionReference& reference) {
-        reference.set(cpu_, image);
-        reference_ = &reference;
-        pyramid_.resize(static_cast<std::size_t>(reference.levels()));
-        for (int i = 0; i < reference.levels(); ++i) {
-            pyramid_[static_cast<std::size_t>(i)].reshape(reference.extent(i));
-        }
+/// Fits one frame after the other.
+class FrameFit {
+  public:
+    FrameFit(Cpu& cpu, const MotionReference& reference) : cpu_(cpu), reference_(reference) {
+        for (int i = 0; i < reference.levels(); ++i) pyramid_.emplace_back(reference.extent(i));
     }
 
-    void run(View<const float, 3, Host> frames, bool search, std::vector<MotionState>& states) {
-        for (index_t i = 0; i < frames.extent[0]; ++i) {
-            gaussian_blur(cpu_, frames[i], motion_blur, pyramid_[0]);
-            for (std::size_t l = 1; l < pyramid_.size(); ++l) {
-                downsample(cpu_, std::as_const(pyramid_[l - 1]).view(), pyramid_[l]);
-            }
-            MotionState& state = states[static_cast<std::size_t>(i)];
-            if (search) find_shift(state);
-            fit(state);
+    void run(View<const float, 2, Host> frame, bool search, MotionState& state) {
+        gaussian_blur(cpu_, frame, motion_blur, pyramid_[0]);
+        for (std::size_t l = 1; l < pyramid_.size(); ++l) {
+            downsample(cpu_, std::as_const(pyramid_[l - 1]).view(), pyramid_[l]);
         }
+        if (search) find_shift(state);
+        fit(state);
     }
 
   private:
     void find_shift(MotionState& state) {
-        const MotionLevel level = reference_->level(reference_->levels() - 1);
+        const MotionLevel level = reference_.level(reference_.levels() - 1);
         const int down = tried_shifts(level.rows);
         const int across = tried_shifts(level.columns);
         scores_.resize(static_cast<std::size_t>(down * across));
@@ -356,8 +348,8 @@ class MotionFrames<Cpu> {
     }
 
     void fit(MotionState& state) {
-        for (int l = reference_->levels() - 1; l >= 0; --l) {
-            const MotionLevel level = reference_->level(l);
+        for (int l = reference_.levels() - 1; l >= 0; --l) {
+            const MotionLevel level = reference_.level(l);
             const float* const frame = pyramid_[static_cast<std::size_t>(l)].data();
             begin_level(state);
             with_model(level.model, [&](auto model) {
@@ -371,7 +363,7 @@ class MotionFrames<Cpu> {
             });
             end_level(state);
         }
-        if (!state.failed) finish_motion(reference_->level(0), sums_, state);
+        if (!state.failed) finish_motion(reference_.level(0), sums_, state);
     }
 
     /// Sums of every `step`-th row of cells. Returns the scale of their residuals.
@@ -403,12 +395,47 @@ class MotionFrames<Cpu> {
     }
 
     Cpu& cpu_;
-    const MotionReference* reference_ = nullptr;
+    const MotionReference& reference_;
     std::vector<core::Array<float, 2>> pyramid_;
     std::vector<float> scores_;
     std::vector<std::byte> cells_;
     core::Array<unsigned, 2> counts_;  ///< [row of cells][bin]
     MotionSums sums_{};
+};
+
+}  // namespace
+
+template <>
+class MotionFrames<Cpu> {
+  public:
+    MotionFrames(Cpu& cpu, const core::Extents<2>& /*image*/) : cpu_(cpu) {}
+
+    void set(View<const float, 2, Host> image, MotionReference& reference) {
+        reference.set(cpu_, image);
+        reference_ = &reference;
+    }
+
+    void run(View<const float, 3, Host> frames, bool search, std::vector<MotionState>& states) {
+        if (frames.extent[0] == 1) {
+            FrameFit(cpu_, *reference_).run(frames[0], search, states.front());
+            return;
+        }
+        // Whole frames side by side: steps are too short to wait for threads after each.
+        constexpr index_t at_once = 8;
+        const index_t tasks = core::ceil_div(frames.extent[0], at_once);
+        core::for_each_task(cpu_, tasks, 0, [&](index_t task, std::byte*) {
+            Cpu one(1);
+            FrameFit fit(one, *reference_);
+            const index_t end = std::min(frames.extent[0], (task + 1) * at_once);
+            for (index_t i = task * at_once; i < end; ++i) {
+                fit.run(frames[i], search, states[static_cast<std::size_t>(i)]);
+            }
+        });
+    }
+
+  private:
+    Cpu& cpu_;
+    const MotionReference* reference_ = nullptr;
 };
 
 template class MotionFit<Cpu>;

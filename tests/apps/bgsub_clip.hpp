@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <iomanip>
 #include <nlohmann/json.hpp>
@@ -25,15 +26,30 @@ using std::filesystem::path;
 struct Scene {
     int width = 97;
     int height = 73;
-    int side = 20;  ///< of the square; 0: no square
-    int step = 4;   ///< of the motion, pixels per frame
+    int side = 20;     ///< of the square; 0: no square
+    int step = 4;      ///< of the motion, pixels per frame
+    double shake = 0;  ///< of the camera, in pixels
 
     int left(int frame) const { return step * frame; }
     int top() const { return height / 3; }
     bool moving(int frame, int x, int y) const {
         return x >= left(frame) && x < left(frame) + side && y >= top() && y < top() + side;
     }
+    /// Waves of 7 to 70 pixels in all directions, so that it is known between pixels.
+    double shaken(int frame, int x, int y) const {
+        const double u = x - shake * std::sin(2.7 * frame);
+        const double v = y - shake * std::cos(4.1 * frame);
+        double value = 110;
+        for (int i = 0; i < 12; ++i) {
+            const double k = 0.9 * std::pow(0.82, i);
+            value += 9 * std::sin(k * (v * std::sin(2.4 * i) + u * std::cos(2.4 * i)) + 1.7 * i);
+        }
+        return value;
+    }
     std::uint8_t level(int frame, int x, int y) const {
+        if (shake > 0 && !moving(frame, x, y)) {
+            return static_cast<std::uint8_t>(std::lround(shaken(frame, x, y)));
+        }
         return static_cast<std::uint8_t>(moving(frame, x, y) ? 230 : 40 + (3 * x + 5 * y) % 80);
     }
 };

@@ -56,6 +56,49 @@ TEST_F(Bgsub, FindsWhatMoves) {
     EXPECT_EQ(written["results"]["frames"], 19);
 }
 
+TEST_F(Bgsub, StabilisesACameraThatShakes) {
+    const Scene scene{.side = 16, .step = 3, .shake = 4};
+    write_frames(scene, 24);
+    const auto f_measure_with = [&](const char* how) {
+        const Outcome outcome = run_to_arrays({clip(), "--stabilise", how});
+        EXPECT_EQ(outcome.status, 0) << outcome.error;
+        EXPECT_THAT(outcome.error, IsEmpty());
+        return f_measure(masks_in(folder_ / "clip.mask.npy", "24, 73, 97"), scene, 24);
+    };
+    EXPECT_LT(f_measure_with("off"), 0.8);
+    for (const char* how : {"auto", "shift", "affine", "homography"}) {
+        SCOPED_TRACE(how);
+        EXPECT_GT(f_measure_with(how), 0.93);
+        const auto results = report()["results"];
+        EXPECT_EQ(results["stabilised_windows"], 1);
+        EXPECT_EQ(results["lost_frames"], 0);
+        // About the median, of two sines.
+        EXPECT_NEAR(results["shake"], 4, 1);
+    }
+}
+
+TEST_F(Bgsub, LeavesACameraThatStandsAlone) {
+    write_frames({}, 19);
+    ASSERT_EQ(run_to_arrays({clip()}).status, 0);
+    EXPECT_EQ(report()["results"]["stabilised_windows"], 0);
+    const std::string still = read_bytes(folder_ / "clip.mask.npy");
+    ASSERT_EQ(run_to_arrays({clip(), "--stabilise", "off"}).status, 0);
+    EXPECT_EQ(read_bytes(folder_ / "clip.mask.npy"), still);
+    EXPECT_FALSE(report()["results"].contains("shake"));
+}
+
+TEST_F(Bgsub, SaysWhichFramesCannotBeStabilised) {
+    const Scene scene{.shake = 3};
+    write_frames(scene, 24);
+    write_bytes(frame(11), "P5 97 73 255\n" + std::string(97 * 73, '\0'));
+    const Outcome outcome = run_to_arrays({clip()});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr("1 of 24 frames cannot be registered with the others"));
+    const auto masks = masks_in(folder_ / "clip.mask.npy", "24, 73, 97");
+    const auto first = masks.begin() + 11 * 73 * 97;
+    EXPECT_EQ(std::count(first, first + 73 * 97, 255), 0);
+}
+
 TEST_F(Bgsub, FindsWhatIsDarkAsWellAsWhatIsBright) {
     const Scene scene{.step = 2};
     std::filesystem::create_directories(clip());

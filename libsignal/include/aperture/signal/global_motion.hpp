@@ -61,12 +61,12 @@ class MotionFit {
     MotionFit(Executor& executor, core::Extents<2> extent, MotionModel model);
 
     /// Makes pyramid, gradients and terms of the normal equations of the reference. Columns must be
-    /// contiguous. Waits for a GPU. Throws core::InvalidArgument for another extent.
+    /// contiguous. Throws core::InvalidArgument for another extent.
     void set_reference(Image reference);
 
     /// Frames are [frame][row][column], columns contiguous. `starts` is empty or has a map for each
-    /// frame, a few pixels from the motion. Waits for a GPU, where all frames are fitted at once.
-    /// The result is bitwise independent of the number of threads. Throws core::InvalidArgument for
+    /// frame, a few pixels from the motion. The result is bitwise independent of the number of
+    /// threads, which take whole frames if there are several. Throws core::InvalidArgument for
     /// other extents or numbers, and before `set_reference`.
     ///
     /// Without starts, all shifts by up to a quarter of the image are tried on the coarsest level,
@@ -79,6 +79,5 @@ class MotionFit {
 };
 
 extern template class MotionFit<core::Cpu>;
-extern template class MotionFit<core::Gpu>;
 
 }  // namespace aperture::signal
