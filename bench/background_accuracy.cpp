@@ -24,7 +24,8 @@ struct Task {
     apps::BgsubOptions clip;
     index_t first = 0;  ///< numbers of the scored frames, as in their file names
     index_t last = 0;
-    rpca::MaskParameters mask{.threshold = sure_to_move};
+    rpca::MaskParameters mask{
+        .threshold = sure_to_move, .fill_holes = false, .remove_shadows = false};
 };
 
 struct Found {
@@ -42,7 +43,7 @@ core::Array<std::uint8_t, 3> clean(core::Cpu& cpu, const core::Array<std::uint8_
     core::Array<float, 4> values({1, 1, rows, columns});
     std::copy(mask.begin(), mask.end(), values.begin());
     core::Array<std::uint8_t, 3> cleaned({1, rows, columns});
-    rpca::find_masks(cpu, std::as_const(values).view(), parameters, cleaned.view());
+    rpca::find_masks(cpu, {std::as_const(values).view()}, parameters, cleaned.view());
     return cleaned;
 }
 

@@ -34,9 +34,15 @@ does the same frame by frame after the first 100, in constant memory.
 reads frames from a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
 temporalROI.txt) and scores the masks against the true ones.)";
 
-/// Parses "25" or "noise:4".
+/// The threshold by which --until mask judges whether masks change, where pixels have their own.
+constexpr double usual_threshold = 17;
+
+/// Parses "pixel", "25" or "noise:4".
 void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
     constexpr std::string_view by_noise = "noise:";
+    mask.threshold.reset();
+    mask.noise_multiple = 0;
+    if (text == "pixel") return;
     if (text.starts_with(by_noise)) {
         mask.noise_multiple =
             parse_number("--threshold noise:", text.substr(by_noise.size()), {0, 1000, true});
@@ -114,11 +120,17 @@ void add_online_options(CommandLine& line, BgsubOptions& options) {
 
 void add_mask_options(CommandLine& line, BgsubOptions& options) {
     line.text(
-        "--threshold", "T|noise:K",
+        "--threshold", "pixel|T|noise:K",
         [&](const std::string& text) { parse_threshold(text, options.mask); },
-        core::text("A pixel is foreground if it differs from the background by more than T grey "
-                   "levels, or K standard deviations of the noise (default ",
-                   options.mask.threshold, ")"));
+        "A pixel is foreground if it differs from the background by more than usual for this "
+        "pixel, by more than T grey levels, or K standard deviations of the noise (default pixel)");
+    line.number("--hysteresis", "X", options.mask.hysteresis, {0, 1},
+                core::text("With --threshold pixel: what adjoins foreground is foreground, too, "
+                           "above X of the threshold; 1: none (default ",
+                           options.mask.hysteresis, ")"));
+    line.flag("--keep-holes", options.keep_holes, "Do not fill the holes of objects");
+    line.flag("--keep-shadows", options.keep_shadows,
+              "Do not remove shadows: where a multiple of the background fits the frame");
     line.whole_number("--clean", "N", options.mask.clean, 0, 255,
                       "Window width of the median filter of the mask; 0: none (default 5)");
     line.whole_number("--min-area", "PIXELS", options.mask.min_area, 0, most_frames,
@@ -180,7 +192,8 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
         "--tolerance ", p.tolerance, " requires --precision fp64: in fp32 the residual ",
         "stays above about 4e-7");
     core::expects(options.until == RunUntil::tolerance || options.mask.noise_multiple == 0,
-                  "--until mask requires a fixed --threshold");
+                  "--until mask cannot be combined with --threshold noise:K");
+    line.needs("--hysteresis", "--threshold pixel", options.mask.follows_pixels());
     core::expects(options.mask.clean == 0 || options.mask.clean % 2 == 1, "--clean ",
                   options.mask.clean, ": expected an odd number or 0");
 #if !APERTURE_OPENCV
@@ -277,7 +290,11 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     if (options.online && line.given("--rank")) options.following.rank = options.parameters.rank;
     if (options.online) rpca::validate(options.following);
     if (options.online) options.stabilise = rpca::Stabilise::off;
-    if (options.until == RunUntil::mask) options.parameters.mask_threshold = options.mask.threshold;
+    options.mask.fill_holes = !options.keep_holes;
+    options.mask.remove_shadows = !options.keep_shadows;
+    if (options.until == RunUntil::mask) {
+        options.parameters.mask_threshold = options.mask.threshold.value_or(usual_threshold);
+    }
     return options;
 }
 

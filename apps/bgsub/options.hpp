@@ -73,6 +73,8 @@ struct BgsubOptions {
     RunUntil until = RunUntil::tolerance;
     rpca::Parameters parameters;
     rpca::MaskParameters mask;
+    bool keep_holes = false;
+    bool keep_shadows = false;
     std::optional<std::filesystem::path> truth;
 
     bool online = false;                    ///< process frame by frame

@@ -397,8 +397,20 @@ class Subtraction {
         masks_.reshape({clip_.frames(), rows, columns});
         rpca::subtract_backgrounds(cpu_, {clip_.values.data(), extent},
                                    {background_.data(), extent}, {difference_.data(), extent});
-        found_.threshold =
-            rpca::find_masks(cpu_, std::as_const(difference_).view(), options_.mask, masks_.view());
+        const rpca::DifferencesView<Host> differences = std::as_const(difference_).view();
+        const bool scaled = options_.mask.follows_pixels();
+        const bool follows = options_.online && found_.windows > 1;
+        if (scaled && !follows) {
+            scales_.reshape({rows, columns});
+            rpca::pixel_scales(cpu_, differences, scales_.view());
+        }
+        found_.threshold = rpca::find_masks(cpu_,
+                                            {differences, std::as_const(scales_).view(),
+                                             clip_frames(), std::as_const(background_).view()},
+                                            options_.mask, masks_.view());
+        if (scaled && follows) {
+            rpca::follow_scales(cpu_, differences, masks_.view(), scales_.view());
+        }
     }
 
     void add(const rpca::Outcome& outcome, const RunTimes& times, double mask_ms) {
@@ -508,6 +520,7 @@ class Subtraction {
     core::Array<float, 4> background_;  ///< [frame][channel][row][column]
     core::Array<float, 4> difference_;
     core::Array<std::uint8_t, 3> masks_;
+    core::Array<float, 2> scales_;  ///< of the differences, [row][column]
     std::unique_ptr<Separator> separator_;
     core::Extents<2> solved_{};                 ///< frames and values that the separator is for
     std::optional<rpca::CameraMotion> camera_;  ///< of the window, if it moves

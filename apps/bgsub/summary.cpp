@@ -142,11 +142,15 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
     }
     if (mask.noise_multiple > 0) {
         list.emplace_back("noise_multiple", mask.noise_multiple);
+    } else if (mask.threshold) {
+        list.emplace_back("threshold", *mask.threshold);
     } else {
-        list.emplace_back("threshold", mask.threshold);
+        list.insert(list.end(), {{"threshold", "pixel"}, {"hysteresis", mask.hysteresis}});
     }
     list.emplace_back("clean", integer(mask.clean));
     list.emplace_back("min_area", integer(mask.min_area));
+    list.emplace_back("fill_holes", mask.fill_holes);
+    list.emplace_back("remove_shadows", mask.remove_shadows);
     return list;
 }
 
@@ -202,7 +206,8 @@ std::string summary(const BgsubOptions& options, const BgsubResults& results,
     lines << "mask        " << std::setprecision(3) << 100 * results.moving_share
           << " % of the pixels move";
     if (results.kept_windows < results.windows) {
-        lines << " (threshold " << results.threshold << " grey levels)";
+        lines << " (threshold " << results.threshold << " grey levels"
+              << (options.mask.follows_pixels() ? " on average)" : ")");
     }
     lines << '\n';
     describe_accuracy(lines, results);

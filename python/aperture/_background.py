@@ -12,7 +12,7 @@ import numpy as np
 from aperture import _arrays
 from aperture._arrays import Array
 from aperture._extension import core
-from aperture._parameters import assign, whole_number
+from aperture._parameters import assign, number, whole_number
 from aperture._places import HostPlace
 from aperture._system import threads_for
 
@@ -40,8 +40,9 @@ class BackgroundSubtractor:
         online: larger deviations from the background do not change it, in grey levels.
     memory : float
         online: age in frames at which a frame's weight is 1/e of the newest one's.
-    threshold : float
-        A pixel is foreground if a channel differs from the background by more grey levels.
+    threshold : float, optional
+        A pixel is foreground if a channel differs from the background by more grey levels. None:
+        by more than usual for this pixel.
     noise_multiple : float
         If positive, replaces ``threshold``: a multiple of the noise's standard deviation, which
         is estimated from each frame, or from all of :meth:`fit`.
@@ -49,6 +50,13 @@ class BackgroundSubtractor:
         Window of the median filter of the mask, an odd number; 0: none.
     min_area : int
         Connected regions of fewer pixels are removed.
+    hysteresis : float
+        With ``threshold`` None: what adjoins foreground is foreground, too, above this share of
+        the threshold; 1: none.
+    fill_holes : bool
+        Background that foreground encloses becomes foreground.
+    remove_shadows : bool
+        Pixels are background where a multiple of the background fits the frame.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`. They do not change the result.
 
@@ -82,10 +90,13 @@ class BackgroundSubtractor:
         rank: int = _ONLINE.rank,
         clip: float = _ONLINE.clip,
         memory: float = _ONLINE.memory,
-        threshold: float = _MASK.threshold,
+        threshold: float | None = _MASK.threshold,
         noise_multiple: float = _MASK.noise_multiple,
         clean: int = _MASK.clean,
         min_area: int = _MASK.min_area,
+        hysteresis: float = _MASK.hysteresis,
+        fill_holes: bool = _MASK.fill_holes,
+        remove_shadows: bool = _MASK.remove_shadows,
         threads: int | None = None,
     ) -> None:
         if method not in ("online", "median"):
@@ -102,7 +113,16 @@ class BackgroundSubtractor:
         self._threads = threads_for(threads)
         # Refuses parameters out of range.
         core.OnlinePca(1, self._parameters, self._threads)
-        self._finder = _mask_finder(threshold, noise_multiple, clean, min_area, self._threads)
+        self._finder = _mask_finder(
+            self._threads,
+            threshold,
+            noise_multiple=noise_multiple,
+            clean=clean,
+            min_area=min_area,
+            hysteresis=hysteresis,
+            fill_holes=fill_holes,
+            remove_shadows=remove_shadows,
+        )
         self._first: list[Array] = []
         self._shape: tuple[int, ...] = ()
         self._online: Any = None
@@ -167,7 +187,8 @@ class BackgroundSubtractor:
         if self._ground is not None:
             if self._online is not None:
                 self._online.next(planes.reshape(-1), self._ground.reshape(-1))
-            self._finder.find(planes, self._ground, mask[None])
+            follow = self._online is not None
+            self._finder.find(planes, self._ground, mask[None], anew=False, follow=follow)
         elif len(self._first) + 1 < self._burn_in:
             # The caller may change the frame.
             self._first.append(np.array(host))
@@ -220,7 +241,7 @@ class BackgroundSubtractor:
             online.begin(planes, grounds)
             ground = grounds[-1:].copy()
         masks = np.empty((len(planes), *planes.shape[2:]), np.uint8)
-        self._finder.find(planes, grounds, masks)
+        self._finder.find(planes, grounds, masks, anew=True, follow=False)
         self._online, self._ground = online, ground
         return masks
 
@@ -229,10 +250,13 @@ def foreground_masks(
     frames: Any,
     background: Any,
     *,
-    threshold: float = _MASK.threshold,
+    threshold: float | None = _MASK.threshold,
     noise_multiple: float = _MASK.noise_multiple,
     clean: int = _MASK.clean,
     min_area: int = _MASK.min_area,
+    hysteresis: float = _MASK.hysteresis,
+    fill_holes: bool = _MASK.fill_holes,
+    remove_shadows: bool = _MASK.remove_shadows,
     threads: int | None = None,
 ) -> Any:
     """Masks of where frames differ from their background.
@@ -243,8 +267,9 @@ def foreground_masks(
         Numbers in any unit.
     background : array of the shape of ``frames`` or of one frame
         Such as ``low_rank`` of :func:`rpca`, in the unit of the frames, and in the same memory.
-    threshold : float
-        A pixel is foreground if a channel differs by more, in the unit of the frames.
+    threshold : float, optional
+        A pixel is foreground if a channel differs by more, in the unit of the frames. None: by
+        more than usual for this pixel, for frames of 0 to 255.
     noise_multiple : float
         If positive, replaces ``threshold``: a multiple of the noise's standard deviation, which
         is estimated from all frames.
@@ -252,6 +277,13 @@ def foreground_masks(
         Window of the median filter of the masks, an odd number; 0: none.
     min_area : int
         Connected regions of fewer pixels are removed.
+    hysteresis : float
+        With ``threshold`` None: what adjoins foreground is foreground, too, above this share of
+        the threshold; 1: none.
+    fill_holes : bool
+        Background that foreground encloses becomes foreground.
+    remove_shadows : bool
+        Pixels are background where a multiple of the background fits the frame.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`.
 
@@ -283,7 +315,16 @@ def foreground_masks(
     [0, 88, 0]
     """
     place = HostPlace(frames, threads)
-    finder = _mask_finder(threshold, noise_multiple, clean, min_area, place.where)
+    finder = _mask_finder(
+        place.where,
+        threshold,
+        noise_multiple=noise_multiple,
+        clean=clean,
+        min_area=min_area,
+        hysteresis=hysteresis,
+        fill_holes=fill_holes,
+        remove_shadows=remove_shadows,
+    )
     host = _frames(place, frames)
     ground = place.fetched("background", background)
     if ground.shape == host.shape[1:]:
@@ -295,22 +336,17 @@ def foreground_masks(
     planes = _planes("frames", host, place.where, scaled=False)
     grounds = _planes("background", ground, place.where, scaled=False)
     masks = np.empty(host.shape[:3], np.uint8)
-    finder.find(planes, np.broadcast_to(grounds, planes.shape), masks)
+    repeated = np.broadcast_to(grounds, planes.shape)
+    finder.find(planes, repeated, masks, anew=True, follow=False)
     return place.result(masks, None)
 
 
-def _mask_finder(
-    threshold: float, noise_multiple: float, clean: int, min_area: int, threads: int
-) -> Any:
-    parameters = core.MaskParameters()
-    assign(
-        parameters,
-        threshold=threshold,
-        noise_multiple=noise_multiple,
-        clean=clean,
-        min_area=min_area,
-    )
-    return core.MaskFinder(parameters, threads)
+def _mask_finder(threads: int, threshold: float | None, **parameters: Any) -> Any:
+    given = core.MaskParameters()
+    if threshold is not None:
+        given.threshold = number("threshold", threshold)
+    assign(given, **parameters)
+    return core.MaskFinder(given, threads)
 
 
 def _frames(place: HostPlace, frames: Any) -> Array:

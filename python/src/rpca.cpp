@@ -123,20 +123,33 @@ class MaskFinder {
         rpca::validate(parameters);
     }
 
-    /// Frames are [frame][channel][row][column].
+    /// Frames are [frame][channel][row][column]. Scales are computed anew from these frames first,
+    /// or follow them afterwards, or are kept.
     void find(const ArrayIn<const float, 4, Host>& frames,
               const ArrayIn<const float, 4, Host>& backgrounds,
-              const ArrayIn<std::uint8_t, 3, Host>& masks) {
+              const ArrayIn<std::uint8_t, 3, Host>& masks, bool anew, bool follow) {
         const auto shape = view_of<const float, 4>(frames).extent;
         const auto from = frames_of<const float, Host>(FramesIn<const float, Host>(frames));
         const auto ground = frames_of<const float, Host>(FramesIn<const float, Host>(backgrounds));
         const auto to = view_of<std::uint8_t, 3>(masks);
         worker_.run([&] {
+            core::Cpu& cpu = worker_.executor();
             differences_.reshape(shape);
-            rpca::subtract_backgrounds(worker_.executor(), from, ground,
-                                       {differences_.data(), from.extent});
-            rpca::find_masks(worker_.executor(), std::as_const(differences_).view(), parameters_,
-                             to);
+            rpca::subtract_backgrounds(cpu, from, ground, {differences_.data(), from.extent});
+            const auto differences = std::as_const(differences_).view();
+            const bool scaled = parameters_.follows_pixels();
+            if (scaled && anew) {
+                scales_.reshape({shape[2], shape[3]});
+                rpca::pixel_scales(cpu, differences, scales_.view());
+            }
+            rpca::find_masks(
+                cpu,
+                {differences, std::as_const(scales_).view(), view_of<const float, 4>(frames),
+                 view_of<const float, 4>(backgrounds)},
+                parameters_, to);
+            if (scaled && follow) {
+                rpca::follow_scales(cpu, differences, to, scales_.view());
+            }
         });
     }
 
@@ -144,6 +157,7 @@ class MaskFinder {
     CpuWorker worker_;
     rpca::MaskParameters parameters_;
     core::Array<float, 4> differences_;
+    core::Array<float, 2> scales_;  ///< of the differences
 };
 
 void bind_parameters(nb::module_& module) {
@@ -175,10 +189,13 @@ void bind_parameters(nb::module_& module) {
     module.attr("USUAL_BURN_IN") = rpca::usual_burn_in;
     nb::class_<MaskParameters>(module, "MaskParameters")
         .def(nb::init<>())
-        .def_rw("threshold", &MaskParameters::threshold)
+        .def_rw("threshold", &MaskParameters::threshold, nb::arg().none())
         .def_rw("noise_multiple", &MaskParameters::noise_multiple)
         .def_rw("clean", &MaskParameters::clean)
-        .def_rw("min_area", &MaskParameters::min_area);
+        .def_rw("min_area", &MaskParameters::min_area)
+        .def_rw("hysteresis", &MaskParameters::hysteresis)
+        .def_rw("fill_holes", &MaskParameters::fill_holes)
+        .def_rw("remove_shadows", &MaskParameters::remove_shadows);
 }
 
 void bind_subtraction(nb::module_& module) {
@@ -189,7 +206,8 @@ void bind_subtraction(nb::module_& module) {
         .def("next", &OnlinePca::next, array(), array());
     nb::class_<MaskFinder>(module, "MaskFinder")
         .def(nb::init<const rpca::MaskParameters&, int>())
-        .def("find", &MaskFinder::find, array(), array(), array());
+        .def("find", &MaskFinder::find, array(), array(), array(), nb::arg("anew"),
+             nb::arg("follow"));
     module.def(
         "temporal_median",
         [](const FramesIn<const float, Host>& frames, const ArrayIn<float, 1, Host>& background,

@@ -72,7 +72,9 @@ def test_fit_then_apply_is_apply_alone() -> None:
 
 def test_median_is_that_of_the_frames() -> None:
     frames = video(9, channels=3)
-    subtract = aperture.BackgroundSubtractor("median", clean=0)
+    subtract = aperture.BackgroundSubtractor(
+        "median", threshold=17, clean=0, fill_holes=False, remove_shadows=False
+    )
     masks = subtract.fit(frames)
     ground = np.median(frames, axis=0)
     assert (subtract.background == ground).all()
@@ -85,8 +87,13 @@ def test_median_is_that_of_the_frames() -> None:
 
 def test_masks_are_cleaned_as_defined() -> None:
     frames = video(5)
-    raw = aperture.BackgroundSubtractor("median", clean=0, threshold=3).fit(frames)
-    clean = aperture.BackgroundSubtractor("median", clean=5, threshold=3).fit(frames)
+
+    def found(clean: int) -> Any:
+        return aperture.BackgroundSubtractor(
+            "median", clean=clean, threshold=3, fill_holes=False, remove_shadows=False
+        ).fit(frames)
+
+    raw, clean = found(0), found(5)
     for mask, cleaned in zip(raw, clean, strict=True):
         assert (median_filtered(mask == 255, 5) == (cleaned == 255)).all()
 
@@ -111,6 +118,7 @@ def test_parameters_of_the_subtractor_change_masks() -> None:
         {"noise_multiple": 3.0},
         {"clean": 5},
         {"min_area": 2},
+        {"hysteresis": 0.1},
         {"method": "median"},
     ):
         changed = run(**{"clean": 0, **parameters})
@@ -121,7 +129,9 @@ def test_noise_sets_the_threshold() -> None:
     random = np.random.default_rng(2)
     frames = 100 + random.normal(0, 4, (50, 40, 50))
     ground = np.full((40, 50), 100.0)
-    masks = aperture.foreground_masks(frames, ground, noise_multiple=2, clean=0)
+    masks = aperture.foreground_masks(
+        frames, ground, noise_multiple=2, clean=0, fill_holes=False, remove_shadows=False
+    )
     assert np.mean(masks == 255) == pytest.approx(0.0455, rel=0.1)
 
 
@@ -207,7 +217,7 @@ SUBTRACTORS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"memory": np.nan}, ValueError, "memory"),
     ({"threshold": -1}, ValueError, "thresholds of a mask must not be negative"),
     ({"threshold": np.nan}, ValueError, "thresholds"),
-    ({"threshold": None}, TypeError, "threshold None"),
+    ({"threshold": [17]}, TypeError, r"threshold \[17\]"),
     ({"noise_multiple": -1}, ValueError, "thresholds"),
     ({"clean": 4}, ValueError, "clean must be odd"),
     ({"clean": -1}, ValueError, "clean must be odd"),
@@ -279,16 +289,42 @@ def test_masks_of_any_background() -> None:
     frames = video(10, channels=3).astype(np.int16)
     ground = np.median(frames, axis=0)
     expected = (np.abs(frames - ground) > 30).any(axis=-1)
-    masks = aperture.foreground_masks(frames, ground, threshold=30, clean=0)
+    alone: Any = {"clean": 0, "fill_holes": False, "remove_shadows": False}
+    masks = aperture.foreground_masks(frames, ground, threshold=30, **alone)
     assert ((masks == 255) == expected).all() and masks.dtype == np.uint8
     repeated = np.broadcast_to(ground, frames.shape)
-    again = aperture.foreground_masks(frames, repeated, threshold=30, clean=0)
+    again = aperture.foreground_masks(frames, repeated, threshold=30, **alone)
     assert (again == masks).all()
     # In any unit.
     deep = aperture.foreground_masks(
-        frames.astype(np.uint16) * np.uint16(200), ground * 200, threshold=30 * 200, clean=0
+        frames.astype(np.uint16) * np.uint16(200), ground * 200, threshold=30 * 200, **alone
     )
     assert (deep == masks).all()
+
+
+def test_thresholds_follow_the_pixels() -> None:
+    random = np.random.default_rng(4)
+    frames = 100 + random.normal(0, 1, (40, 40, 60)).astype(np.float32)
+    # Leaves in the wind on the right.
+    frames[:, :, 30:] += random.normal(0, 12, (40, 40, 30)).astype(np.float32)
+    frames[20, 10:20, 10:20] += 15
+    frames[20, 10:20, 40:50] += 60
+    ground = np.full((40, 60), 100, np.float32)
+    masks = aperture.foreground_masks(frames, ground)
+    assert (masks[20, 11:19, 11:19] == 255).all() and (masks[20, 11:19, 41:49] == 255).all()
+    assert np.mean(masks[21:, :, 30:] == 255) < 0.01
+    fixed = aperture.foreground_masks(frames, ground, threshold=10)
+    assert np.mean(fixed[21:, :, 30:] == 255) > 0.05
+
+
+def test_shadows_are_removed() -> None:
+    random = np.random.default_rng(5)
+    ground = random.uniform(100, 200, (40, 60, 3)).astype(np.float32)
+    frames = np.repeat(ground[None], 12, axis=0)
+    frames[5, 10:30, 10:30] *= 0.6
+    assert np.count_nonzero(aperture.foreground_masks(frames, ground)) == 0
+    kept = aperture.foreground_masks(frames, ground, remove_shadows=False)
+    assert (kept[5, 12:28, 12:28] == 255).all()
 
 
 def test_a_subtractor_says_what_it_is() -> None:
@@ -333,8 +369,13 @@ def test_an_interrupted_subtractor_works_again(interrupted: Callable[..., float]
             },
         ),
         (["--method", "median", "--threshold", "9"], {"method": "median", "threshold": 9}),
+        (
+            ["--online", "--burn-in", "12", "--hysteresis", "0.8", "--keep-holes"]
+            + ["--keep-shadows"],
+            {"burn_in": 12, "hysteresis": 0.8, "fill_holes": False, "remove_shadows": False},
+        ),
     ],
-    ids=["online", "parameters", "median"],
+    ids=["online", "parameters", "median", "mask"],
 )
 def test_subtractor_has_the_bits_of_the_program(
     program: Callable[[str], str],

@@ -117,21 +117,29 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
             "burn_in": "burn-in",
             "rank": ("rank", "--online (default 2)", 2),
             "memory": "memory",
-            "threshold": "threshold",
+            "threshold": ("threshold", "(default pixel)", None),
             # "noise:K" as a threshold.
             "noise_multiple": ("threshold", "K standard deviations of the noise", 0.0),
             "clean": "clean",
             "min_area": "min-area",
+            "hysteresis": "hysteresis",
+            # Flags that turn them off.
+            "fill_holes": ("keep-holes", "Do not fill", True),
+            "remove_shadows": ("keep-shadows", "Do not remove", True),
             "threads": ("threads", "(default: all)", None),
         },
     ),
     aperture.foreground_masks: (
         "bgsub",
         {
-            "threshold": "threshold",
+            "threshold": ("threshold", "(default pixel)", None),
             "noise_multiple": ("threshold", "K standard deviations of the noise", 0.0),
             "clean": "clean",
             "min_area": "min-area",
+            "hysteresis": "hysteresis",
+            # Flags that turn them off.
+            "fill_holes": ("keep-holes", "Do not fill", True),
+            "remove_shadows": ("keep-shadows", "Do not remove", True),
             "threads": ("threads", "(default: all)", None),
         },
     ),

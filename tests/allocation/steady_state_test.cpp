@@ -208,15 +208,20 @@ struct Frames {
 struct Masks {
     core::Cpu& cpu;
     Array<float, 4> differences{{3, 1, 61, 67}};
+    Array<float, 2> scales{{61, 67}};
     Array<std::uint8_t, 3> masks{{3, 61, 67}};
 
     explicit Masks(core::Cpu& executor) : cpu(executor) {
+        std::fill(scales.begin(), scales.end(), 1.0F);
         for (index_t i = 0; i < differences.size(); ++i) {
             differences.data()[i] = i % 67 < 40 ? 30.0F : 0.0F;
         }
     }
     void run(int) {
-        rpca::find_masks(cpu, std::as_const(differences).view(), {.min_area = 20}, masks);
+        const auto inputs = std::as_const(differences).view();
+        rpca::find_masks(cpu, {inputs, std::as_const(scales).view(), inputs, inputs},
+                         {.min_area = 20}, masks);
+        rpca::follow_scales(cpu, inputs, masks, scales);
     }
 };
 

@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"noise", "bgsub", joined(frames, {"--threshold", "noise:0"}),
                 "expected a number above 0"},
         Refusal{"until", "bgsub", joined(frames, {"--until", "mask", "--threshold", "noise:3"}),
-                "requires a fixed --threshold"},
+                "--until mask cannot be combined with --threshold noise:K"},
         Refusal{"truth", "bgsub", joined(frames, {"--truth", "FOLDER/empty"}), "no true mask"},
         Refusal{"out", "bgsub", joined(frames, {"--out", "FOLDER/text.txt/x"}), "cannot write"},
         Refusal{"report", "bgsub", joined(frames, {"--report", "FOLDER/V/0.pgm"}),

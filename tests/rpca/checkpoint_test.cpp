@@ -136,7 +136,10 @@ TEST(Checkpoints, EndMediansAndMasks) {
     };
     EXPECT_GE(end_everywhere(cpu, subtract, none), 1);
     const auto find = [&] {
-        find_masks(cpu, {differences.data(), {frames, 1, 30, 50}}, MaskParameters{}, masks);
+        const DifferencesView<core::Host> planes(differences.data(), {frames, 1, 30, 50});
+        core::Array<float, 2> scales({30, 50});
+        pixel_scales(cpu, planes, scales);
+        find_masks(cpu, {planes, std::as_const(scales).view()}, MaskParameters{}, masks);
     };
     EXPECT_GE(end_everywhere(cpu, find, none), 1);
 }

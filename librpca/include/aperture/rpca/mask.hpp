@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "aperture/rpca/robust_pca.hpp"
 
@@ -11,22 +12,49 @@ namespace aperture::rpca {
 /// Foreground masks: 0 or 255. [frame][row][column]
 template <class Space>
 using MasksView = core::View<std::uint8_t, 3, Space>;
-/// |frame - background|: [frame][channel][row][column]
+/// |frame - background|, or frames or backgrounds: [frame][channel][row][column]
 template <class Space>
 using DifferencesView = core::View<const float, 4, Space>;
+/// Typical size of a pixel's differences: [row][column]
+template <class Space, class T = float>
+using ScalesView = core::View<T, 2, Space>;
 
 /// How differences become a mask.
 struct MaskParameters {
-    /// A pixel is foreground if any channel differs by more than this, in units of the frames.
-    double threshold = 17;
+    /// A pixel is foreground if any channel differs by more than this, in units of the frames. If
+    /// absent, the threshold follows the pixel (`pixel_threshold`).
+    std::optional<double> threshold = std::nullopt;
     /// If positive, replaces `threshold`: a multiple of the noise standard deviation that is
     /// estimated from all differences (`noise_deviation`).
     double noise_multiple = 0;
     int clean = 5;         ///< side of the median window over the mask, odd; 0 for none
     index_t min_area = 0;  ///< in pixels: smaller 8-connected regions are removed
+    /// Where thresholds follow the pixels: what is 8-connected with foreground is foreground, too,
+    /// above this share of the threshold (Canny 1986). 1 for none.
+    double hysteresis = 0.5;
+    bool fill_holes = true;  ///< background that foreground encloses becomes foreground
+    /// Pixels are background where a multiple of the background, from 0.4 to 0.95 of it, fits the
+    /// 3 x 3 pixels around in all channels, to a third of the threshold in the root mean square.
+    /// Where the background is darker than 4 thresholds, a shadow cannot be told from an object.
+    bool remove_shadows = true;
+
+    /// Whether thresholds are computed from scales.
+    bool follows_pixels() const { return !threshold && noise_multiple == 0; }
 };
 
-/// Throws core::InvalidArgument for a negative threshold or area and an even or negative window.
+/// The threshold of a pixel whose differences have the typical size `scale`, for frames of 0 to
+/// 255. It has an upper bound: where objects cover a place in most of the frames, differences are
+/// those of the objects.
+inline constexpr float pixel_threshold(float scale) {
+    constexpr float least = 8;
+    constexpr float per_scale = 3;
+    constexpr float most = 40;
+    const float threshold = least + per_scale * scale;
+    return threshold < most ? threshold : most;
+}
+
+/// Throws core::InvalidArgument for a negative threshold or area, an even or negative window, and a
+/// hysteresis outside 0 to 1.
 void validate(const MaskParameters& parameters);
 
 /// differences = |frames - backgrounds|. A frame stride of 0 makes one background that of all
@@ -40,10 +68,37 @@ void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> fr
 /// outliers hardly change it. Samples 10^6 to 2 10^6 values of larger inputs.
 double noise_deviation(DifferencesView<core::Host> differences);
 
-/// Thresholds, cleans and removes small regions, frame by frame. The window is clipped at the
-/// picture's edge. Returns the threshold used. Throws core::InvalidArgument as `validate` does, if
-/// the masks have other sizes, and if rows are not contiguous.
-double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
-                  const MaskParameters& parameters, MasksView<core::Host> masks);
+/// Each pixel's median over the frames of its largest |difference| in a channel; of long inputs,
+/// over 33 to 64 frames at equal distances. With fewer than 10 frames, all pixels have the median
+/// of all. Throws core::InvalidArgument if extents differ, rows are not contiguous, or there is no
+/// frame.
+void pixel_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
+                  ScalesView<core::Host> scales);
+
+/// Continues `pixel_scales` for later frames: a scale grows or shrinks by 2 % a frame towards the
+/// pixel's largest |difference|, by 0.2 % where `masks` show foreground. Throws as `pixel_scales`.
+void follow_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
+                   MasksView<core::Host> masks, ScalesView<core::Host> scales);
+
+/// What masks are found from.
+struct MaskInputs {
+    DifferencesView<core::Host> differences;
+    /// For thresholds that follow the pixel; each is averaged with those of 5 x 5 pixels. Not used
+    /// otherwise.
+    ScalesView<core::Host, const float> scales{};
+    /// Of the extents of `differences`. If empty, no shadow is removed. The stride of the
+    /// backgrounds' frames may be 0.
+    DifferencesView<core::Host> frames{};
+    DifferencesView<core::Host> backgrounds{};
+};
+
+/// Finds masks frame by frame: differences above the threshold and their median; with hysteresis
+/// the median of what they are connected with; without shadows, and where there were some the
+/// median again; with holes filled; without small regions. The window of the median is clipped at
+/// the picture's edge. Returns the threshold used, or the mean of those that follow the pixels.
+/// Throws core::InvalidArgument as `validate` does, if the inputs or the masks have other sizes, if
+/// rows are not contiguous, and for frames of 2^31 pixels.
+double find_masks(core::Cpu& cpu, const MaskInputs& inputs, const MaskParameters& parameters,
+                  MasksView<core::Host> masks);
 
 }  // namespace aperture::rpca
