@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "aperture/core/array.hpp"
 #include "aperture/rpca/temporal_median.hpp"
@@ -91,10 +92,43 @@ void for_each_frame(Cpu& cpu, index_t frames, const Work& work) {
     });
 }
 
+/// Of converged motions; infinite without any.
+double usual_deviation(const std::vector<GlobalMotion>& motions) {
+    std::vector<double> deviations;
+    for (const GlobalMotion& motion : motions) {
+        if (motion.converged) deviations.push_back(motion.deviation);
+    }
+    return deviations.empty() ? std::numeric_limits<double>::infinity() : median_of(deviations);
+}
+
+/// From no motion on, and where that does not lead to residuals like those of the other frames,
+/// from the best of all shifts, too: where an object is large, that may be the object's.
 std::vector<GlobalMotion> fit(Cpu& cpu, Image reference, const Grey& frames, MotionModel model) {
-    signal::MotionFit<Cpu> motions(cpu, reference.extent, model);
-    motions.set_reference(reference);
-    return motions.run(frames, {});
+    signal::MotionFit<Cpu> fits(cpu, reference.extent, model);
+    fits.set_reference(reference);
+    const index_t count = frames.extent()[0];
+    std::vector<GlobalMotion> motions =
+        fits.run(frames, std::vector<PixelMap>(static_cast<std::size_t>(count)));
+    const double usual = usual_deviation(motions);
+    for (index_t i = 0; i < count; ++i) {
+        GlobalMotion& motion = motions[static_cast<std::size_t>(i)];
+        if (motion.converged && motion.deviation <= 1.5 * usual) continue;
+        const GlobalMotion other = fits.run(frames.view().slice(0, i, i + 1), {}).front();
+        const bool better = !motion.converged || other.deviation < motion.deviation;
+        if (other.converged && better) motion = other;
+    }
+    return motions;
+}
+
+/// Sums of differences from a reference, where `image` shows something. Large differences, which
+/// objects make, count as 20 grey levels.
+double difference(Image image, Image reference) {
+    double sum = 0;
+    for (index_t p = 0; p < image.size(); ++p) {
+        if (std::isnan(image.data[p])) continue;
+        sum += static_cast<double>(std::min(std::abs(image.data[p] - reference.data[p]), 20.0F));
+    }
+    return sum;
 }
 
 /// Replaces what is unseen of [frame][pixel] by the median of the frames that show it.
@@ -160,6 +194,7 @@ void CameraMotion::find(ConstFrames frames, Stabilise how) {
         std::nth_element(distances.begin(), fifth, distances.end());
         if (*fifth < 0.3) return;
     }
+    std::vector<double> before(static_cast<std::size_t>(sampled));
     for_each_frame(cpu_, sampled, [&](Cpu& one, index_t i) {
         const GlobalMotion& shift = shifts[static_cast<std::size_t>(i)];
         const auto image = sample.view()[i];
@@ -168,21 +203,27 @@ void CameraMotion::find(ConstFrames frames, Stabilise how) {
         if (shift.converged) {
             signal::warp(one, std::as_const(sample).view()[i], shift.map, unseen, moved);
         }
+        for (index_t p = 0; p < pixels; ++p) {
+            if (std::isnan(moved.data()[p])) image.data[p] = unseen;
+        }
+        before[static_cast<std::size_t>(i)] = difference(image, reference);
         std::copy(moved.begin(), moved.end(), image.data);
     });
     fill_unseen(cpu_, {sample.data(), {sampled, pixels}});
     take_median();
+    if (how == Stabilise::automatic) {
+        double after = 0;
+        for (index_t i = 0; i < sampled; ++i) {
+            after += difference(std::as_const(sample).view()[i], reference);
+        }
+        if (!(after < 0.9 * std::accumulate(before.begin(), before.end(), 0.0))) return;
+    }
 
     const MotionModel model = how == Stabilise::shift        ? MotionModel::shift
                               : how == Stabilise::homography ? MotionModel::homography
                                                              : MotionModel::affine;
     const auto motions = fit(cpu_, reference, grey_frames(cpu_, frames, 1), model);
-    std::vector<double> deviations;
-    for (const GlobalMotion& motion : motions) {
-        if (motion.converged) deviations.push_back(motion.deviation);
-    }
-    if (deviations.empty()) return;
-    const double usual = median_of(deviations);
+    const double usual = usual_deviation(motions);
     double squares = 0;
     for (std::size_t i = 0; i < motions.size(); ++i) {
         const auto last_y = static_cast<double>(rows - 1);

@@ -39,8 +39,8 @@ class CameraMotion {
     CameraMotion(core::Cpu& cpu, ConstFrames frames, Stabilise how);
 
     /// Whether there is a common frame: for `automatic` if a fifth of the frames are more than 0.3
-    /// pixels from their median position and at most half have no motion, otherwise if any frame
-    /// has a motion.
+    /// pixels from their median position, shifts take away a tenth of the frames' differences from
+    /// their median, and at most half of the frames have no motion; otherwise if any frame has one.
     bool moves() const { return moves_; }
     /// The root of the mean squared shift in the middle of the frames, in pixels.
     double shake() const { return shake_; }
