@@ -197,17 +197,18 @@ APERTURE_HD float weighted_row(const SplineWeights& weights, const float* frame,
     return weights.of[0] * frame[first] + weights.of[1] * frame[first + 1] +
            weights.of[2] * frame[first + 2] + weights.of[3] * frame[first + 3];
 }
+/// At a MotionPlace, whose members are passed as numbers: g++ vectorises that.
 APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame, int columns,
-                                  const MotionPlace& place, float value) {
-    const SplineWeights down(place.down);
-    const SplineWeights across(place.across);
-    const int first = place.first > 0 ? place.first : 0;
-    const float sample = down.of[0] * weighted_row(across, frame, first) +
-                         down.of[1] * weighted_row(across, frame, first + columns) +
-                         down.of[2] * weighted_row(across, frame, first + 2 * columns) +
-                         down.of[3] * weighted_row(across, frame, first + 3 * columns);
+                                  int first, float down_by, float across_by, float value) {
+    const SplineWeights down(down_by);
+    const SplineWeights across(across_by);
+    const int safe = first > 0 ? first : 0;
+    const float sample = down.of[0] * weighted_row(across, frame, safe) +
+                         down.of[1] * weighted_row(across, frame, safe + columns) +
+                         down.of[2] * weighted_row(across, frame, safe + 2 * columns) +
+                         down.of[3] * weighted_row(across, frame, safe + 3 * columns);
     const float residual = sample - pass.gain * value - pass.offset;
-    return (place.first >= 0) & is_residual(residual) ? residual : no_residual;
+    return ((first >= 0) & is_residual(residual)) ? residual : no_residual;
 }
 
 /// Tukey's weight of a residual, and the slope of weight times residual.

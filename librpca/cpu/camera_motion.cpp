@@ -265,7 +265,7 @@ void CameraMotion::frame_all() {
         }
     }
     for (std::size_t i = 0; i < 2; ++i) {
-        const auto margin = static_cast<double>(size_[i] / 4);
+        const double margin = std::floor(0.25 * static_cast<double>(size_[i]));
         first[i] = std::max(first[i], -margin);
         last[i] = std::min(last[i], static_cast<double>(size_[i] - 1) + margin);
         extent_[i] = static_cast<index_t>(last[i] - first[i]) + 1;

@@ -119,9 +119,8 @@ CellSums<model> sum_cell(const MotionLevel& level, const MotionPass& pass, const
         float residuals[motion_cell], weighted[motion_cell], energy[motion_cell];
 #pragma omp simd
         for (int i = 0; i < motion_cell; ++i) {
-            residuals[i] =
-                motion_residual(pass, frame, level.columns,
-                                {first[i], fraction_down[i], fraction_across[i]}, value[i]);
+            residuals[i] = motion_residual(pass, frame, level.columns, first[i], fraction_down[i],
+                                           fraction_across[i], value[i]);
             const BiweightOf of(residuals[i] * pass.inverse_width);
             weighted[i] = of.weight > 0 ? of.weight * residuals[i] : 0.0F;
             energy[i] = pixel_energy(down[i], across[i], level.energy);
@@ -335,7 +334,7 @@ class FrameFit {
         const MotionLevel level = reference_.level(reference_.levels() - 1);
         const int down = tried_shifts(level.rows);
         const int across = tried_shifts(level.columns);
-        scores_.resize(static_cast<std::size_t>(down * across));
+        scores_.resize(static_cast<std::size_t>(down) * static_cast<std::size_t>(across));
         core::for_each_task(cpu_, down, 0, [&](index_t row, std::byte*) {
             for (int column = 0; column < across; ++column) {
                 scores_[static_cast<std::size_t>(row * across + column)] = mean_agreement(
