@@ -319,29 +319,34 @@ void pixel_scales(core::Cpu& cpu, DifferencesView<Host> differences, ScalesView<
 
 void follow_scales(core::Cpu& cpu, DifferencesView<Host> differences, MasksView<Host> masks,
                    ScalesView<Host> scales) {
-    constexpr float rate = 0.02F;
-    constexpr float foreground_rate = 0.002F;
+    constexpr float grown = 1.02F;
+    constexpr float foreground_grown = 1.002F;
     constexpr float least = 0.1F;
     const auto [frames, channels, rows, columns] = differences.extent;
     core::expects(frames > 0, "scales require at least 1 frame");
     core::expects_shape("scales", scales, {rows, columns}, core::Strides::unit_last);
     core::expects_shape("masks", masks, {frames, rows, columns}, core::Strides::unit_last);
     core::expects_shape("differences", differences, differences.extent, core::Strides::unit_last);
-    const auto of_row = [&, frames = frames, channels = channels, columns = columns](
-                            index_t row, std::byte* /*scratch*/) {
+    // One task: frames come one by one, and a thread needs as long to start.
+    const auto of_all = [&, frames = frames, rows = rows, columns = columns](index_t /*task*/,
+                                                                             std::byte* scratch) {
+        auto* const sizes = reinterpret_cast<float*>(scratch);
         for (index_t frame = 0; frame < frames; ++frame) {
-            for (index_t x = 0; x < columns; ++x) {
-                float size = 0;
-                for (index_t c = 0; c < channels; ++c) {
-                    size = std::max(size, std::abs(differences(frame, c, row, x)));
+            largest_sizes(frame_of(differences, frame), sizes);
+            for (index_t row = 0; row < rows; ++row) {
+                const float* const size = sizes + row * columns;
+                const std::uint8_t* const moves = &masks(frame, row, 0);
+                float* const scale = &scales(row, 0);
+                for (index_t x = 0; x < columns; ++x) {
+                    const bool grows = size[x] > scale[x];
+                    const float still = grows ? grown : 1 / grown;
+                    const float moving = grows ? foreground_grown : 1 / foreground_grown;
+                    scale[x] = std::max(scale[x] * (moves[x] != 0 ? moving : still), least);
                 }
-                const float step = 1 + (masks(frame, row, x) != 0 ? foreground_rate : rate);
-                float& scale = scales(row, x);
-                scale = std::max(size > scale ? scale * step : scale / step, least);
             }
         }
     };
-    core::for_each_task(cpu, rows, 0, of_row);
+    core::for_each_task(cpu, 1, static_cast<std::size_t>(rows * columns) * sizeof(float), of_all);
 }
 
 double find_masks(core::Cpu& cpu, const MaskInputs& inputs, const MaskParameters& parameters,
