@@ -31,7 +31,7 @@ struct MaskParameters {
     index_t min_area = 0;  ///< in pixels: smaller 8-connected regions are removed
     /// Where thresholds follow the pixels: what is 8-connected with foreground is foreground, too,
     /// above this share of the threshold (Canny 1986). 1 for none.
-    double hysteresis = 0.5;
+    double hysteresis = 0.7;
     bool fill_holes = true;  ///< background that foreground encloses becomes foreground
     /// Pixels are background where a multiple of the background, from 0.4 to 0.95 of it, fits the
     /// 3 x 3 pixels around in all channels, to a third of the threshold in the root mean square.
