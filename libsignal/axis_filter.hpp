@@ -10,6 +10,7 @@
 
 #include "aperture/core/portable.hpp"
 #include "aperture/signal/resample.hpp"
+#include "libsignal/bicubic_sample.hpp"
 
 namespace aperture::signal {
 
@@ -81,12 +82,11 @@ APERTURE_HD SampledPixels sampled_pixels(const AxisFilter& axis, index_t i) {
             return {begin, {1, 0, 0, 0}};
         case Sampling::bilinear:
             return {begin, {1 - t, t, 0, 0}};
-        case Sampling::bicubic:  // Keys 1981, equations 4 and 8 with a = -1/2
+        case Sampling::bicubic:
             break;
     }
-    return {begin,
-            {((-0.5 * t + 1) * t - 0.5) * t, (1.5 * t - 2.5) * t * t + 1,
-             ((-1.5 * t + 2) * t + 0.5) * t, (0.5 * t - 0.5) * t * t}};
+    const CubicWeights<double> weights(t);
+    return {begin, {weights.of[0], weights.of[1], weights.of[2], weights.of[3]}};
 }
 
 /// Half of a normalised Gaussian: kernel[0] is its centre.

@@ -29,11 +29,12 @@ APERTURE_HD bool maps_inside(const PixelMap& map, double y, double x, const core
 }
 
 /// Weights of the four pixels about a fraction t (Keys 1981, equations 4 and 8 with a = -1/2).
+template <class T>
 struct CubicWeights {
-    float of[4];
-    APERTURE_HD explicit CubicWeights(float t)
-        : of{((-0.5F * t + 1.0F) * t - 0.5F) * t, (1.5F * t - 2.5F) * t * t + 1.0F,
-             ((-1.5F * t + 2.0F) * t + 0.5F) * t, (0.5F * t - 0.5F) * t * t} {}
+    T of[4];
+    APERTURE_HD explicit CubicWeights(T t)
+        : of{((T(-0.5) * t + 1) * t - T(0.5)) * t, (T(1.5) * t - T(2.5)) * t * t + 1,
+             ((T(-1.5) * t + 2) * t + T(0.5)) * t, (T(0.5) * t - T(0.5)) * t * t} {}
 };
 
 /// An image between pixels, with replicated borders; columns are contiguous.
@@ -41,8 +42,8 @@ template <class Image>
 APERTURE_HD float bicubic_sample(const Image& image, const Place& place) {
     const double floor_y = std::floor(place.y);
     const double floor_x = std::floor(place.x);
-    const CubicWeights down(static_cast<float>(place.y - floor_y));
-    const CubicWeights across(static_cast<float>(place.x - floor_x));
+    const CubicWeights<float> down(static_cast<float>(place.y - floor_y));
+    const CubicWeights<float> across(static_cast<float>(place.x - floor_x));
     const auto clamped = [](core::index_t i, core::index_t extent) {
         return i < 0 ? core::index_t{0} : i >= extent ? extent - 1 : i;
     };

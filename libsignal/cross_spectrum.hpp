@@ -6,6 +6,7 @@
 // the host gives to passes over images and spectra.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -45,7 +46,17 @@ APERTURE_HD Complex<float> phase_term(Complex<float> cross, float weight) {
 }
 
 /// Sums over a row of frequencies of E = C(k) exp(j (ky dy + kx dx)) and powers of kx.
-enum RowSum { re, im, x_im, x_re, xx_re, im_im, x_im_im, xx_im_im, row_sums };
+enum RowSum {
+    sum_re,
+    sum_im,
+    sum_x_im,
+    sum_x_re,
+    sum_xx_re,
+    sum_im_im,
+    sum_x_im_im,
+    sum_xx_im_im,
+    row_sums
+};
 
 /// The sums' terms of a frequency, or of a pack of them. `c` is C times the row's factor, and
 /// `wave` the column's.
@@ -55,14 +66,14 @@ APERTURE_HD void add_row_terms(T c_re, T c_im, T wave_re, T wave_im, T kx, T (&s
     const T e_im = c_re * wave_im + c_im * wave_re;
     const T k_re = kx * e_re;
     const T k_im = kx * e_im;
-    sums[re] += e_re;
-    sums[im] += e_im;
-    sums[x_im] += k_im;
-    sums[x_re] += k_re;
-    sums[xx_re] += kx * k_re;
-    sums[im_im] += e_im * e_im;
-    sums[x_im_im] += k_im * e_im;
-    sums[xx_im_im] += k_im * k_im;
+    sums[sum_re] += e_re;
+    sums[sum_im] += e_im;
+    sums[sum_x_im] += k_im;
+    sums[sum_x_re] += k_re;
+    sums[sum_xx_re] += kx * k_re;
+    sums[sum_im_im] += e_im * e_im;
+    sums[sum_x_im_im] += k_im * e_im;
+    sums[sum_xx_im_im] += k_im * k_im;
 }
 
 /// The highest frequency of an even length has no sign, and no part in sums.
@@ -106,10 +117,13 @@ APERTURE_HD void polar_size(const Transform& z, int rows, int columns, int angle
     of_b = static_cast<float>(f) * std::sqrt(power_b);
 }
 
+/// What index i of n stands for where indices go round: the upper half is negative.
+inline double signed_index(index_t i, index_t n) {
+    return static_cast<double>(2 * i > n ? i - n : i);
+}
 /// Radians a pixel of the i-th frequency of a transform of length n.
 inline double frequency(index_t i, index_t n) {
-    return 2 * std::numbers::pi * static_cast<double>(2 * i > n ? i - n : i) /
-           static_cast<double>(n);
+    return 2 * std::numbers::pi * signed_index(i, n) / static_cast<double>(n);
 }
 
 /// Rows of a half spectrum of real images, and how often each occurs in the whole one.
@@ -141,7 +155,7 @@ class OverlapTapers {
     const std::vector<float>& weights() const { return weights_; }
     /// Where the columns' weights of a begin; those of b follow.
     static index_t first_column(const core::Extents<2>& image) { return 2 * image[0]; }
-    /// The sum of the products of a's weights; b's is the same up to sampling.
+    /// The sum over a's pixels, or those of b, of the products of their weights.
     double total(bool second) const {
         const auto sum = [&](index_t first, index_t count) {
             double all = 0;
@@ -201,6 +215,22 @@ inline std::vector<Complex<float>> waves(const core::Extents<2>& padded, Pixels 
 ///     void polar_sizes(of_a, of_b)    of the transform, [polar_angles][polar_radii]
 template <class Executor>
 class SpectrumPasses;
+
+/// Transforms both images times their tapers, less their tapered means, which it returns.
+template <class Passes, class Image>
+std::array<double, 2> transform_images(Passes& passes, const Image& a, const Image& b,
+                                       const OverlapTapers& tapers) {
+    std::array<double, 2> means{};
+    const auto rows = passes.taper_sums(a, b, tapers);
+    for (index_t row = 0; row < rows.extent[0]; ++row) {
+        means[0] += rows(row, 0);
+        means[1] += rows(row, 1);
+    }
+    means[0] /= tapers.total(false);
+    means[1] /= tapers.total(true);
+    passes.transform(a, b, tapers, means[0], means[1]);
+    return means;
+}
 
 /// Half the size, by the executor's `downsample`, and the executor's `warp`.
 template <class Executor, class Image, class Half>

@@ -87,9 +87,8 @@ class ShiftSearch {
         const core::Extents<2> peak = passes.phase_peak(waves(passes.padded(), {}, 1));
         const core::Extents<2>& shrunk = half_ ? half_a_.extent() : extent_;
         const auto distance = [&](int d) {
-            const index_t n = passes.padded()[d];
-            return static_cast<double>(2 * peak[d] > n ? peak[d] - n : peak[d]) *
-                   static_cast<double>(extent_[d]) / static_cast<double>(shrunk[d]);
+            return signed_index(peak[d], passes.padded()[d]) * static_cast<double>(extent_[d]) /
+                   static_cast<double>(shrunk[d]);
         };
         return Pixels{distance(0), distance(1)};
     }
@@ -101,32 +100,22 @@ class ShiftSearch {
         overlap_ = {static_cast<double>(image[0]) - std::abs(shift.y),
                     static_cast<double>(image[1]) - std::abs(shift.x)};
         if (!(overlap_.y >= least_overlap && overlap_.x >= least_overlap)) return false;
-        const OverlapTapers tapers(image, shift);
-        double sums[2] = {};
-        add_rows(passes.taper_sums(a, b, tapers), sums, [](index_t) { return 1.0; });
-        const double means[] = {sums[0] / tapers.total(false), sums[1] / tapers.total(true)};
+        const auto means = transform_images(passes, a, b, OverlapTapers(image, shift));
         mean_b_ = means[1];
-        passes.transform(a, b, tapers, means[0], means[1]);
         powers_[0] = powers_[1] = 0;
-        add_rows(passes.cross(), powers_, row_weight);
+        const auto rows = passes.cross();
+        for (index_t row = 0; row < rows.extent[0]; ++row) {
+            for (int i = 0; i < 2; ++i) powers_[i] += row_weight(row) * rows(row, i);
+        }
         // More than rounding leaves of a constant image.
         constexpr double least_contrast = 1e-6;
         const double samples = static_cast<double>(passes.padded()[0]) *
                                static_cast<double>(passes.padded()[1]) * overlap_.y * overlap_.x;
         const auto has_contrast = [&](int i) {
-            const double noise = least_contrast * means[i];
+            const double noise = least_contrast * means[static_cast<std::size_t>(i)];
             return powers_[i] > samples * noise * noise && std::isfinite(powers_[i]);
         };
         return has_contrast(0) && has_contrast(1);
-    }
-
-    template <class Rows, std::size_t count, class Weight>
-    static void add_rows(const Rows& rows, double (&sums)[count], const Weight& weight) {
-        for (index_t row = 0; row < rows.extent[0]; ++row) {
-            for (std::size_t i = 0; i < count; ++i) {
-                sums[i] += weight(row) * rows(row, static_cast<index_t>(i));
-            }
-        }
     }
 
     Sums score(Pixels at, double cutoff) {
@@ -136,15 +125,15 @@ class ShiftSearch {
             const double weight = row_weight(row);
             const double ky = frequency(row, whole_.padded()[0]);
             const auto of = [&](RowSum sum) { return weight * rows(row, sum); };
-            sums.re += of(re);
-            sums.y_im += ky * of(im);
-            sums.x_im += of(x_im);
-            sums.yy_re += ky * ky * of(re);
-            sums.yx_re += ky * of(x_re);
-            sums.xx_re += of(xx_re);
-            sums.yy_var += ky * ky * of(im_im);
-            sums.yx_var += ky * of(x_im_im);
-            sums.xx_var += of(xx_im_im);
+            sums.re += of(sum_re);
+            sums.y_im += ky * of(sum_im);
+            sums.x_im += of(sum_x_im);
+            sums.yy_re += ky * ky * of(sum_re);
+            sums.yx_re += ky * of(sum_x_re);
+            sums.xx_re += of(sum_xx_re);
+            sums.yy_var += ky * ky * of(sum_im_im);
+            sums.yx_var += ky * of(sum_x_im_im);
+            sums.xx_var += of(sum_xx_im_im);
         }
         return sums;
     }

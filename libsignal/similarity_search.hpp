@@ -80,21 +80,11 @@ class SimilaritySearch {
     /// Rotation and scale, to half a pixel of the polar coordinates.
     Alignment find_turn(const Image& a, const Image& b) {
         if (!whole_.polar_sizes(a, b, polar_a_.view(), polar_b_.view())) return {};
-        const OverlapTapers tapers = OverlapTapers::of_round_rows(polar);
-        const auto of_a = std::as_const(polar_a_).view();
-        const auto of_b = std::as_const(polar_b_).view();
-        double sums[2] = {};
-        const auto rows = of_polar_.taper_sums(of_a, of_b, tapers);
-        for (index_t row = 0; row < polar_angles; ++row) {
-            for (int i = 0; i < 2; ++i) sums[i] += rows(row, i);
-        }
-        of_polar_.transform(of_a, of_b, tapers, sums[0] / tapers.total(false),
-                            sums[1] / tapers.total(true));
+        transform_images(of_polar_, std::as_const(polar_a_).view(), std::as_const(polar_b_).view(),
+                         OverlapTapers::of_round_rows(polar));
         of_polar_.cross();
         const core::Extents<2> peak = of_polar_.phase_peak(waves(of_polar_.padded(), {}, 0.6));
-        const auto distance = [&](int d) {
-            return static_cast<double>(2 * peak[d] > polar[d] ? peak[d] - polar[d] : peak[d]);
-        };
+        const auto distance = [&](int d) { return signed_index(peak[d], polar[d]); };
         Alignment found;
         found.rotation = -180 * distance(0) / polar_angles;
         found.scale = std::pow(highest_radius / lowest_radius, -distance(1) / (polar_radii - 1));

@@ -185,8 +185,8 @@ def test_registration_agrees_with_the_cpu(library: Any, motion: str) -> None:
     scene = np.random.default_rng(3).normal(100, 40, (140, 150))
     for axis in (0, 1, 0, 1):
         scene = (scene + np.roll(scene, 1, axis)) / 2
-    pair = [scene[6:126, 9:139].astype(np.float32), scene[:120, :130].astype(np.float32)]
-    expected = aperture.register(*pair, motion, device="cpu")
-    found = aperture.register(*(library.array(image) for image in pair), motion)
+    a, b = scene[6:126, 9:139].astype(np.float32), scene[:120, :130].astype(np.float32)
+    expected = aperture.register(a, b, motion, device="cpu")
+    found = aperture.register(library.array(a), library.array(b), motion)
     assert expected.found and np.allclose(found[1:5], expected[1:5], atol=5e-3)
     assert np.allclose(found[1:3], (6, 9), atol=0.02)

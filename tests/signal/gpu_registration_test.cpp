@@ -22,6 +22,7 @@ struct GpuRegistration : tests::UsableGpu {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, RegistrationSuite, GpuRegistration);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, RegistrationLikeCpuSuite, GpuRegistration);
 
 }  // namespace
 }  // namespace aperture::signal

@@ -121,17 +121,15 @@ TYPED_TEST_P(ImagesLikeCpuSuite, MediansAreTheCpus) {
 }
 
 /// A rotation, a scale, a shift and a little perspective.
-inline constexpr PixelMap perspective{
-    {{0.9, -0.2, 1.3}, {0.3, 1.1, -2.1}, {1e-4, -2e-4, 1}}};
+inline constexpr PixelMap perspective{{{0.9, -0.2, 1.3}, {0.3, 1.1, -2.1}, {1e-4, -2e-4, 1}}};
 
 TYPED_TEST_P(ImagesLikeCpuSuite, WarpsAreTheCpus) {
     for (const Size size : this->runner.sizes()) {
         SCOPED_TRACE(testing::PrintToString(size));
         const Size to_size{size.rows + 2, size.columns + 1};
-        this->expect_the_cpus(random_image(size, 1), to_size, 1e-6,
-                              [&](auto& on, Input from, Output to) {
-                                  on.warp(from, perspective, 7, to);
-                              });
+        this->expect_the_cpus(
+            random_image(size, 1), to_size, 1e-6,
+            [&](auto& on, Input from, Output to) { on.warp(from, perspective, 7, to); });
     }
 }
 
@@ -333,9 +331,9 @@ TYPED_TEST_P(ImageSuite, NothingHappensToEmptyImages) {
 REGISTER_TYPED_TEST_SUITE_P(ImageSuite, MediansOfBarelyBalancedWindows,
                             LevelsOfAConstantImageAreConstant, ABoxSumForgetsWhatHasLeftTheWindow,
                             NothingHappensToEmptyImages);
-REGISTER_TYPED_TEST_SUITE_P(ImagesLikeCpuSuite, WarpsAreTheCpus, MediansAreTheCpus, GreyLevelsAreTheCpus,
-                            CopiesOfPlanesAreExact, BlursAreTheCpus, ResizedImagesAreTheCpus,
-                            LevelsOfAPyramidAreTheCpus, BoxSumsAreTheCpus);
+REGISTER_TYPED_TEST_SUITE_P(ImagesLikeCpuSuite, WarpsAreTheCpus, MediansAreTheCpus,
+                            GreyLevelsAreTheCpus, CopiesOfPlanesAreExact, BlursAreTheCpus,
+                            ResizedImagesAreTheCpus, LevelsOfAPyramidAreTheCpus, BoxSumsAreTheCpus);
 
 /// Windows that exceed a block's shared memory.
 template <class Runner>

@@ -222,7 +222,13 @@ TYPED_TEST_P(RegistrationSuite, FindsSimilarities) {
             .found);
 }
 
-TYPED_TEST_P(RegistrationSuite, IsThatOfTheCpu) {
+/// Of executors other than the Cpu.
+template <class Runner>
+class RegistrationLikeCpuSuite : public RegistrationSuite<Runner> {};
+
+TYPED_TEST_SUITE_P(RegistrationLikeCpuSuite);
+
+TYPED_TEST_P(RegistrationLikeCpuSuite, IsThatOfTheCpu) {
     CpuRegistration cpu;
     unsigned seed = 300;
     for (const Size size : this->runner.sizes()) {
@@ -244,6 +250,7 @@ TYPED_TEST_P(RegistrationSuite, IsThatOfTheCpu) {
 REGISTER_TYPED_TEST_SUITE_P(RegistrationSuite, FindsShiftsToAFractionOfAPixel,
                             OfAnImageAndItselfIsZero, DoesNotDependOnBrightness,
                             FindsNothingWhereThereIsNothing, TellsUnrelatedImages,
-                            FindsSimilarities, IsThatOfTheCpu);
+                            FindsSimilarities);
+REGISTER_TYPED_TEST_SUITE_P(RegistrationLikeCpuSuite, IsThatOfTheCpu);
 
 }  // namespace aperture::signal

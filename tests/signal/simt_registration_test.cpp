@@ -31,6 +31,7 @@ struct SimtRegistration {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, RegistrationSuite, SimtRegistration);
+INSTANTIATE_TYPED_TEST_SUITE_P(Simt, RegistrationLikeCpuSuite, SimtRegistration);
 
 }  // namespace
 }  // namespace aperture::signal
