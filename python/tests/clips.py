@@ -37,12 +37,12 @@ def write_images(frames: Any, folder: Path) -> Path:
 
 def saved_by_program(program: str, frames: Any, flags: list[str], folder: Path) -> dict[str, Any]:
     images = write_images(frames, folder / "images")
+    names = ("background", "foreground", "mask")
     subprocess.run(
         [program, str(images), *flags, "--device", "cpu", "--threads", "1", "--quiet"]
-        + ["--out-format", "npy", "--out", str(folder / "out")],
+        + ["--out-format", "npy", "--save", ",".join(names), "--out", str(folder / "out")],
         check=True,
     )
-    names = ("background", "foreground", "mask")
     return {name: np.load(folder / f"out.{name}.npy") for name in names}
 
 
