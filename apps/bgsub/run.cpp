@@ -6,7 +6,6 @@
 #include <iomanip>
 #include <limits>
 #include <mutex>
-#include <ranges>
 #include <sstream>
 
 #include "aperture/core/memory.hpp"
@@ -73,11 +72,18 @@ struct MemoryNeed {
     }
     /// The maximum number of frames that fit in `bytes`.
     index_t fitting(double bytes) const {
-        const double frame_bytes = static_cast<double>(clip_bytes + work_bytes);
-        const auto counts =
-            std::views::iota(1, 1 + static_cast<int>(std::min(bytes / frame_bytes, 1e9)));
-        const auto fits = [&](int frames) { return of(frames, frames) <= bytes; };
-        return std::ranges::partition_point(counts, fits) - counts.begin();
+        const auto frame_bytes = static_cast<double>(clip_bytes + work_bytes);
+        index_t fits = 0;
+        auto most = static_cast<index_t>(std::min(bytes / frame_bytes, 1e9));
+        while (fits < most) {
+            const index_t frames = most - (most - fits) / 2;
+            if (of(frames, frames) <= bytes) {
+                fits = frames;
+            } else {
+                most = frames - 1;
+            }
+        }
+        return fits;
     }
 };
 
