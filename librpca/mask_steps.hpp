@@ -6,6 +6,7 @@
 // and the same bits: no product is added to, except by fmaf.
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "aperture/core/shape.hpp"
@@ -100,10 +101,16 @@ APERTURE_HD bool in_shadow(const Channels& frame, const Channels& ground, index_
            products < brightest * grounds && 9 * misfit < threshold * threshold * count;
 }
 
+inline void expects_pixels(index_t rows, index_t columns) {
+    core::expects(rows * columns <= std::numeric_limits<std::int32_t>::max(), "frames of ", rows,
+                  " x ", columns, " pixels are too large for masks");
+}
+
 template <class Space>
 void expects_scales(const DifferencesView<Space>& differences, const ScalesView<Space>& scales) {
     const auto& extent = differences.extent;
     core::expects(extent[0] > 0, "scales require at least 1 frame");
+    expects_pixels(extent[2], extent[3]);
     core::expects_shape("scales", scales, {extent[2], extent[3]}, core::Strides::unit_last);
     core::expects_shape("differences", differences, extent, core::Strides::unit_last);
 }
@@ -122,8 +129,7 @@ void expects_masks(const MaskInputs<Space>& inputs, const MaskParameters& parame
                    const MasksView<Space>& masks) {
     validate(parameters);
     const auto& extent = inputs.differences.extent;
-    core::expects(extent[2] * extent[3] <= std::numeric_limits<std::int32_t>::max(), "frames of ",
-                  extent[2], " x ", extent[3], " pixels are too large for masks");
+    expects_pixels(extent[2], extent[3]);
     core::expects_shape("masks", masks, {extent[0], extent[2], extent[3]},
                         core::Strides::unit_last);
     core::expects_shape("differences", inputs.differences, extent, core::Strides::unit_last);
