@@ -13,7 +13,9 @@ struct GpuMasks : tests::UsableGpu {
     void subtract_backgrounds(FramesView<const float, Host> frames,
                               FramesView<const float, Host> backgrounds,
                               FramesView<float, Host> differences) {
-        DeviceMirror from(*gpu, frames), ground(*gpu, backgrounds), to(*gpu, differences);
+        DeviceMirror from(*gpu, frames);
+        DeviceMirror ground(*gpu, backgrounds);
+        DeviceMirror to(*gpu, differences);
         rpca::subtract_backgrounds(*gpu, from.view(), ground.view(), to.view());
         to.fetch();
     }
