@@ -84,14 +84,13 @@ __device__ __forceinline__ void join(int* parents, int one, int other) {
     }
 }
 
-/// Makes each run a region of weight 0. A thread: the runs that begin in a word.
+/// Makes each run a region of weight 0. A thread: the parts of runs in a word, of which those that
+/// do not begin there have places that nothing else uses.
 inline __global__ void __launch_bounds__(word_threads) begin_regions_kernel(Regions regions) {
     at_own_word(regions.pixels, [&](const WordPlace& place) {
         const unsigned* const row = regions.pixels.row(place.frame, place.row);
         for_each_part(regions.word(row, place.word), [&](unsigned part) {
-            const int bit = first_bit(part);
-            if (bit == 0 && place.word > 0 && regions.word(row, place.word - 1) >> 31 != 0) return;
-            const int run = regions.run_at(place.row, place.word * word_pixels + bit);
+            const int run = regions.run_at(place.row, place.word * word_pixels + first_bit(part));
             regions.of_frame(regions.parents, place.frame)[run] = run;
             regions.of_frame(regions.weights, place.frame)[run] = 0;
         });
