@@ -37,14 +37,16 @@ struct MemoryNeed {
     index_t saved_bytes = 0;  ///< of a frame that is being written, where another is computed
     index_t fixed_bytes;      ///< of any number of frames
 
-    MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen)
+    MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen,
+               int threads)
         : separators(chosen),
           values(shape.values()),
           clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
           // Background, difference, mask.
           work_bytes(2 * float_bytes(values) + shape.pixels() +
                      (options.stabilise == rpca::Stabilise::off ? 0 : common_bytes(values))),
-          fixed_bytes(output_bytes(options, shape)) {
+          fixed_bytes(output_bytes(options, shape) +
+                      threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {
         for (const Content content : {Content::background, Content::foreground}) {
             if (options.saves(content)) saved_bytes += float_bytes(values);
         }
@@ -188,7 +190,7 @@ class Subtraction {
     index_t fitting_frames() const {
         const auto free = core::available_memory();
         if (!free) return unlimited;
-        const MemoryNeed need(options_, found_.shape, separators_);
+        const MemoryNeed need(options_, found_.shape, separators_, cpu_.threads());
         const index_t expected = reader_.source().expected();
         if (first_frames() < unlimited) {
             const index_t window =
@@ -217,7 +219,8 @@ class Subtraction {
     [[noreturn]] void refuse_for_memory(index_t frames, std::size_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
-            gigabytes(MemoryNeed(options_, found_.shape, separators_).of(frames, frames)),
+            gigabytes(
+                MemoryNeed(options_, found_.shape, separators_, cpu_.threads()).of(frames, frames)),
             " needed for ", frames, " frames of ", frame_size(), " pixels, but ",
             gigabytes(static_cast<double>(free)),
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
