@@ -85,18 +85,11 @@ __device__ __forceinline__ void store_word(const BitMasks& masks, const WordPlac
     if (core::lane_rank() == 0) masks.at(place) = word;
 }
 
-/// Set bits from column `begin` to column `end` - 1 of a row.
-__device__ __forceinline__ int count_bits(const unsigned* row, int begin, int end) {
-    const int first = begin / word_pixels;
-    const int last = (end - 1) / word_pixels;
-    int count = 0;
-    for (int w = first; w <= last; ++w) {
-        unsigned bits = row[w];
-        if (w == first) bits &= ~0U << (begin % word_pixels);
-        if (w == last) bits &= ~0U >> (word_pixels - 1 - (end - 1) % word_pixels);
-        count += __popc(bits);
-    }
-    return count;
+/// Bits from `begin`, which may be negative, to `end` - 1, which may be beyond the last one.
+__device__ __forceinline__ unsigned bits_between(int begin, int end) {
+    const unsigned behind = begin > 0 ? ~0U << begin : ~0U;
+    const unsigned before = end < word_pixels ? (1U << end) - 1 : ~0U;
+    return behind & before;
 }
 
 /// Majorities in windows that extend `reach` pixels to all sides; `from` where a frame's `wanted`
@@ -114,8 +107,13 @@ inline __global__ void __launch_bounds__(word_threads)
             const int left = max(column - reach, 0);
             const int right = min(column + reach + 1, from.columns);
             int count = 0;
-            for (int y = top; y < bottom; ++y) {
-                count += count_bits(from.row(place.frame, y), left, right);
+            for (int w = left / word_pixels; w <= (right - 1) / word_pixels; ++w) {
+                const int first = w * word_pixels;
+                const unsigned inside = bits_between(left - first, right - first);
+                const unsigned* word = from.row(place.frame, top) + w;
+                for (int y = top; y < bottom; ++y, word += from.row_words()) {
+                    count += __popc(*word & inside);
+                }
             }
             moves = 2 * count > (bottom - top) * (right - left);
         }

@@ -54,7 +54,7 @@ inline constexpr int mean_threads = 1024;
 inline __global__ void __launch_bounds__(mean_threads)
     mean_kernel(const float* values, index_t count, double* mean) {
     double sum = 0;
-    APERTURE_UNROLL_BY(4)
+    APERTURE_UNROLL_BY(16)
     for (index_t i = core::thread_rank(); i < count; i += mean_threads) {
         sum += static_cast<double>(values[i]);
     }
