@@ -52,6 +52,30 @@ struct GpuMasks : tests::UsableGpu {
     }
 };
 
+using GpuMemory = tests::GpuTest;
+
+TEST_F(GpuMemory, OfMasksIsNotAllocatedAgain) {
+    core::Gpu gpu;
+    const Scene scene({12, 1, 50, 70}, 24);
+    DeviceMirror differences(gpu, scene.differences());
+    DeviceMirror frames(gpu, scene.frames());
+    DeviceMirror backgrounds(gpu, scene.backgrounds());
+    core::Array<float, 2, core::Device> scales({50, 70});
+    core::Array<std::uint8_t, 3, core::Device> masks({12, 50, 70});
+    const auto run = [&] {
+        rpca::pixel_scales(gpu, differences.view(), scales);
+        rpca::find_masks(
+            gpu,
+            {differences.view(), std::as_const(scales).view(), frames.view(), backgrounds.view()},
+            {.min_area = 20}, masks);
+        rpca::follow_scales(gpu, differences.view(), masks, scales);
+    };
+    run();
+    const auto allocations = core::device_allocations();
+    run();
+    EXPECT_EQ(core::device_allocations(), allocations);
+}
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, MaskSuite, GpuMasks);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, MasksLikeCpuSuite, GpuMasks);
 
