@@ -50,7 +50,7 @@ inline constexpr unsigned highest_size_bit = 1U << 30;
 
 /// The larger of a size and |difference|; the size if that is NaN.
 APERTURE_HD float larger_size(float size, float difference) {
-    const float other = difference < 0 ? -difference : difference;
+    const float other = fabsf(difference);
     return size < other ? other : size;
 }
 

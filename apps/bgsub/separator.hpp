@@ -24,9 +24,9 @@ class Separator {
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;
-    /// Whether `find_masks` may be called, where frames and background are.
+    /// Whether `find_masks` may be called: frames and background of the last run are still there.
     virtual bool finds_masks() const { return false; }
-    /// Masks of the frames of the last run, of thresholds that follow these frames. Stores the
+    /// Masks of the frames of the last run. Scales are those of these frames. Stores the
     /// differences [frame][channel][row][column] unless they are empty. Returns the threshold as
     /// rpca::find_masks does.
     virtual double find_masks(const rpca::MaskParameters& /*parameters*/,

@@ -49,7 +49,7 @@ inline constexpr float pixel_threshold(float scale) {
     constexpr float least = 8;
     constexpr float per_scale = 3;
     constexpr float most = 40;
-    // least + per_scale * scale would be rounded once or twice, as compilers like.
+    // A product that is added to would be rounded on one machine and not on another.
     const float threshold = per_scale * (scale + least / per_scale);
     return threshold < most ? threshold : most;
 }
@@ -60,8 +60,7 @@ void validate(const MaskParameters& parameters);
 
 /// differences = |frames - backgrounds|. A frame stride of 0 makes one background that of all
 /// frames. `differences` may alias one of the others. Throws core::InvalidArgument if extents
-/// differ or values are not contiguous.
-/// Asynchronous on a Gpu.
+/// differ or values are not contiguous. Asynchronous on a Gpu.
 void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> frames,
                           FramesView<const float, core::Host> backgrounds,
                           FramesView<float, core::Host> differences);
