@@ -320,7 +320,7 @@ void pixel_scales(core::Cpu& cpu, DifferencesView<Host> differences, ScalesView<
 void follow_scales(core::Cpu& cpu, DifferencesView<Host> differences, MasksView<Host> masks,
                    ScalesView<Host> scales) {
     constexpr float grown = 1.02F;
-    constexpr float foreground_grown = 1.002F;
+    constexpr float foreground_grown = 1.0002F;
     constexpr float least = 0.1F;
     const auto [frames, channels, rows, columns] = differences.extent;
     core::expects(frames > 0, "scales require at least 1 frame");
