@@ -48,6 +48,10 @@ Samples sample_frames(const BgsubOptions& options) {
         ClipReader reader(sparse);
         Clip clip;
         clip.shape = reader.shape();
+        // Read twice, as a clip and as samples, and then as differences.
+        const double bytes = 12.0 * static_cast<double>(most_samples * clip.shape.values());
+        const auto free = core::available_memory();
+        if (free && bytes > static_cast<double>(*free)) return {};
         try {
             while (auto frame = reader.next()) clip.append(std::move(*frame));
         } catch (const core::InvalidArgument&) {
