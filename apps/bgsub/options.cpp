@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bgsub/options.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
@@ -188,8 +189,8 @@ void infer_method(const CommandLine& line, BgsubOptions& options) {
     given(only_online, BackgroundMethod::online);
     given(std::array{"--window", "--repeat", "--resume"}, BackgroundMethod::rpca);
     if (stabilises(options)) needs("--stabilise", BackgroundMethod::rpca);
-    if (options.common.device.kind == DeviceKind::gpu)
-        needs("--device gpu", BackgroundMethod::rpca);
+    const bool on_gpu = options.common.device.kind == DeviceKind::gpu;
+    if (on_gpu) needs("--device gpu", BackgroundMethod::rpca);
 }
 
 void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
@@ -324,7 +325,10 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     }
     infer_method(line, options);
     refuse_conflicts(line, options);
-    if (options.online()) rpca::validate(options.following);
+    rpca::OnlineParameters& following = options.following;
+    if (!line.given("--patience"))
+        following.patience = std::max(following.patience, following.memory);
+    if (options.online()) rpca::validate(following);
     options.mask.fill_holes = !options.keep_holes;
     options.mask.remove_shadows = !options.keep_shadows;
     if (options.until == RunUntil::mask) {

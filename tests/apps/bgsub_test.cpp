@@ -302,7 +302,8 @@ TEST_F(Bgsub, ChoosesTheMethod) {
     expect({"--frames", ":100"}, "rpca", "100 frames, which can be solved together");
     expect({}, "online", "120 frames, in which objects may stop");
     expect({"--window", "60"}, "rpca", "--window");
-    expect({"--frames", ":100", "--memory", "60"}, "online", "--memory");
+    expect({"--frames", ":100", "--memory", "3000"}, "online", "--memory");
+    EXPECT_EQ(report()["parameters"]["patience"], 3000);
     ASSERT_EQ(run_to_arrays({clip(), "--method", "online"}).status, 0);
     EXPECT_FALSE(report()["parameters"].contains("chosen_because"));
     write_frames({.side = 16, .step = 1, .shake = 4}, 120);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/core/array.hpp"
 #include "aperture/rpca/mask.hpp"
 
 namespace aperture::rpca {
