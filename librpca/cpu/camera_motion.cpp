@@ -110,10 +110,20 @@ std::vector<GlobalMotion> fit(Cpu& cpu, Image reference, const Grey& frames, Mot
     std::vector<GlobalMotion> motions =
         fits.run(frames, std::vector<PixelMap>(static_cast<std::size_t>(count)));
     const double usual = usual_deviation(motions);
+    std::vector<index_t> doubtful;
     for (index_t i = 0; i < count; ++i) {
-        GlobalMotion& motion = motions[static_cast<std::size_t>(i)];
-        if (motion.converged && motion.deviation <= 1.5 * usual) continue;
-        const GlobalMotion other = fits.run(frames.view().slice(0, i, i + 1), {}).front();
+        const GlobalMotion& motion = motions[static_cast<std::size_t>(i)];
+        if (!motion.converged || motion.deviation > 1.5 * usual) doubtful.push_back(i);
+    }
+    Grey again({static_cast<index_t>(doubtful.size()), reference.extent[0], reference.extent[1]});
+    for (index_t i = 0; i < again.extent()[0]; ++i) {
+        const auto frame = frames.view()[doubtful[static_cast<std::size_t>(i)]];
+        std::copy_n(frame.data, frame.size(), again.view()[i].data);
+    }
+    const std::vector<GlobalMotion> others = fits.run(again, {});
+    for (std::size_t i = 0; i < doubtful.size(); ++i) {
+        GlobalMotion& motion = motions[static_cast<std::size_t>(doubtful[i])];
+        const GlobalMotion& other = others[i];
         const bool better = !motion.converged || other.deviation < motion.deviation;
         if (other.converged && better) motion = other;
     }

@@ -117,17 +117,27 @@ CellSums<model> sum_cell(const MotionLevel& level, const MotionPass& pass, const
             fraction_across[i] = place.across;
         }
         float residuals[motion_cell], weighted[motion_cell], energy[motion_cell];
+        const auto add_pixels = [&](const auto& first_of) __attribute__((always_inline)) {
 #pragma omp simd
-        for (int i = 0; i < motion_cell; ++i) {
-            residuals[i] = motion_residual(pass, frame, level.columns, first[i], fraction_down[i],
-                                           fraction_across[i], value[i]);
-            const BiweightOf of(residuals[i] * pass.inverse_width);
-            weighted[i] = of.weight > 0 ? of.weight * residuals[i] : 0.0F;
-            energy[i] = pixel_energy(down[i], across[i], level.energy);
-            weights[i] += of.weight * energy[i];
-            slopes[i] += of.slope * energy[i];
-            inliers[i] += of.weight > 0 ? 1.0F : 0.0F;
-            common[i] += is_residual(residuals[i]) ? 1.0F : 0.0F;
+            for (int i = 0; i < motion_cell; ++i) {
+                residuals[i] = motion_residual(pass, frame, level.columns, first_of(i),
+                                               fraction_down[i], fraction_across[i], value[i]);
+                const BiweightOf of(residuals[i] * pass.inverse_width);
+                weighted[i] = of.weight > 0 ? of.weight * residuals[i] : 0.0F;
+                energy[i] = pixel_energy(down[i], across[i], level.energy);
+                weights[i] += of.weight * energy[i];
+                slopes[i] += of.slope * energy[i];
+                inliers[i] += of.weight > 0 ? 1.0F : 0.0F;
+                common[i] += is_residual(residuals[i]) ? 1.0F : 0.0F;
+            }
+        };
+        // Mostly neighbours lie beside one another in the frame, too: loads instead of gathers.
+        bool beside = first[0] >= 0;
+        for (int i = 1; i < motion_cell; ++i) beside &= first[i] == first[0] + i;
+        if (beside) {
+            add_pixels([at = first[0]](int i) { return at + i; });
+        } else {
+            add_pixels([&first](int i) { return first[i]; });
         }
         for (int i = 0; i < motion_cell; ++i) {
             float derivatives[n];
