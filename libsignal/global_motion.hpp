@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/portable.hpp"
@@ -27,6 +28,21 @@ APERTURE_HD constexpr int unknowns_of(MotionModel model) { return motion_paramet
 /// Elements of a symmetric matrix; (i, j), j <= i, is at i (i + 1) / 2 + j.
 APERTURE_HD constexpr int products_of(MotionModel model) {
     return unknowns_of(model) * (unknowns_of(model) + 1) / 2;
+}
+
+/// Calls f(std::integral_constant) with the model.
+template <class F>
+void with_model(MotionModel model, const F& f) {
+    switch (model) {
+        case MotionModel::shift:
+            return f(std::integral_constant<MotionModel, MotionModel::shift>());
+        case MotionModel::similarity:
+            return f(std::integral_constant<MotionModel, MotionModel::similarity>());
+        case MotionModel::affine:
+            return f(std::integral_constant<MotionModel, MotionModel::affine>());
+        case MotionModel::homography:
+            return f(std::integral_constant<MotionModel, MotionModel::homography>());
+    }
 }
 
 /// A level of the reference's pyramid. Planes are [row][stride], padded to whole cells by zeros.

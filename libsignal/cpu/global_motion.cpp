@@ -20,21 +20,6 @@ using core::View;
 /// Levels are at least this large, and fit all of a model only if they are twice as large.
 constexpr index_t least_level = 24;
 
-/// Calls f(std::integral_constant) with the model.
-template <class F>
-void with_model(MotionModel model, const F& f) {
-    switch (model) {
-        case MotionModel::shift:
-            return f(std::integral_constant<MotionModel, MotionModel::shift>());
-        case MotionModel::similarity:
-            return f(std::integral_constant<MotionModel, MotionModel::similarity>());
-        case MotionModel::affine:
-            return f(std::integral_constant<MotionModel, MotionModel::affine>());
-        case MotionModel::homography:
-            return f(std::integral_constant<MotionModel, MotionModel::homography>());
-    }
-}
-
 /// The spline of an image and its derivatives at pixels.
 void differentiate(View<const float, 2, Host> image, const MotionLevel& level, float* values,
                    float* down, float* across) {
