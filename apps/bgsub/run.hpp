@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/rpca/score.hpp"
@@ -23,6 +25,8 @@ struct BgsubResults {
     index_t stabilised_windows = 0;
     index_t lost_frames = 0;  ///< that have no motion to the others
     double shake = 0;         ///< of the camera, in pixels: the largest of a window
+    /// Of each frame if the camera moves, (dy, dx); none of lost frames, and of windows kept.
+    std::vector<std::optional<std::array<double, 2>>> shifts;
     rpca::Outcome outcome;    ///< over all windows: sums of iterations, maxima of residuals
     double threshold = 0;     ///< the threshold used, of the last window solved
     double moving_share = 0;  ///< share of the pixels

@@ -170,6 +170,7 @@ CameraMotion::CameraMotion(Cpu& cpu, ConstFrames frames, Stabilise how)
     core::expects(how != Stabilise::off, "camera motion: not to be found");
     core::expects(frames.extent[0] > 0, "camera motion: no frame");
     maps_.resize(static_cast<std::size_t>(frames.extent[0]));
+    shifts_.resize(maps_.size());
     if (how == Stabilise::automatic && std::min(size_[0], size_[1]) < 16) return;
     find(frames, how);
     if (moves_) frame_all();
@@ -250,7 +251,10 @@ void CameraMotion::find(ConstFrames frames, Stabilise how) {
         if (!near) continue;
         maps_[i] = motions[i].map;
         const Place middle = mapped(motions[i].map, last_y / 2, last_x / 2);
-        squares += std::pow(middle.y - last_y / 2, 2) + std::pow(middle.x - last_x / 2, 2);
+        const double dy = middle.y - last_y / 2;
+        const double dx = middle.x - last_x / 2;
+        shifts_[i] = {dy, dx};
+        squares += dy * dy + dx * dx;
     }
     const auto found = static_cast<index_t>(maps_.size()) - lost();
     moves_ = found > 0 && (how != Stabilise::automatic || lost() <= found);
