@@ -388,7 +388,7 @@ class MotionFrames {
                 left = std::remove_if(active, active + left,
                                       [&](int frame) { return more[frame] == 0; }) -
                        active;
-                active_.to_device();
+                if (left > 0) active_.to_device();
             }
         });
     }
