@@ -21,12 +21,13 @@ using core::View;
 constexpr index_t least_level = 24;
 
 /// The spline of an image and its derivatives at pixels.
-void differentiate(View<const float, 2, Host> image, const MotionLevel& level, float* values,
-                   float* down, float* across) {
+void differentiate(Cpu& cpu, View<const float, 2, Host> image, const MotionLevel& level,
+                   float* values, float* down, float* across) {
     constexpr float smooth[3] = {1.0F / 6, 2.0F / 3, 1.0F / 6};
     constexpr float slope[3] = {-0.5F, 0, 0.5F};
-    const auto [rows, columns] = image.extent;
-    for (index_t y = 0; y < rows; ++y) {
+    const index_t rows = image.extent[0];
+    const index_t columns = image.extent[1];
+    core::for_each_task(cpu, rows, 0, [&](index_t y, std::byte*) {
         for (index_t x = 0; x < columns; ++x) {
             float value = 0, by_y = 0, by_x = 0;
             for (int j = 0; j < 3; ++j) {
@@ -44,7 +45,7 @@ void differentiate(View<const float, 2, Host> image, const MotionLevel& level, f
             down[at] = by_y / static_cast<float>(level.down_by);
             across[at] = by_x / static_cast<float>(level.across_by);
         }
-    }
+    });
 }
 
 /// Normal matrix of a cell over its energy.
@@ -264,7 +265,7 @@ void MotionReference::set(Cpu& cpu, Planes& planes, View<const float, 2, Host> i
     level.down = &planes.planes(1, 0, 0);
     level.across = &planes.planes(2, 0, 0);
     level.mean = static_cast<float>(mean_);
-    differentiate(image, level, &planes.planes(0, 0, 0), &planes.planes(1, 0, 0),
+    differentiate(cpu, image, level, &planes.planes(0, 0, 0), &planes.planes(1, 0, 0),
                   &planes.planes(2, 0, 0));
     double energy = 0;
     for (index_t i = 0; i < planes.planes.size() / 3; ++i) {
