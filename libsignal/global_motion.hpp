@@ -172,8 +172,8 @@ struct MotionPlace {
 
 /// Of pixel (y, x) of a level, also beside its last column. `frame` is [row][column], dense, of the
 /// level's extents.
-APERTURE_HD MotionPlace motion_place(const MotionLevel& level, const MotionPass& pass, int y,
-                                     int x) {
+[[gnu::always_inline]] APERTURE_HD MotionPlace motion_place(const MotionLevel& level,
+                                                            const MotionPass& pass, int y, int x) {
     const auto fy = static_cast<float>(y);
     const auto fx = static_cast<float>(x);
     const float depth = pass.map[2][0] * fy + (pass.map[2][1] * fx + pass.map[2][2]);
@@ -200,7 +200,7 @@ APERTURE_HD bool is_residual(float residual) { return std::fabs(residual) < no_r
 /// interpolation's blur depends on t instead, which draws motions to whole pixels.
 struct SplineWeights {
     float of[4];
-    APERTURE_HD explicit SplineWeights(float t) {
+    [[gnu::always_inline]] APERTURE_HD explicit SplineWeights(float t) {
         const float s = 1 - t;
         of[0] = s * s * s / 6;
         of[3] = t * t * t / 6;
@@ -209,13 +209,15 @@ struct SplineWeights {
     }
 };
 
-APERTURE_HD float weighted_row(const SplineWeights& weights, const float* frame, int first) {
+[[gnu::always_inline]] APERTURE_HD float weighted_row(const SplineWeights& weights,
+                                                      const float* frame, int first) {
     return weights.of[0] * frame[first] + weights.of[1] * frame[first + 1] +
            weights.of[2] * frame[first + 2] + weights.of[3] * frame[first + 3];
 }
 /// At a MotionPlace, whose members are passed as numbers: g++ vectorises that.
-APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame, int columns,
-                                  int first, float down_by, float across_by, float value) {
+[[gnu::always_inline]] APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame,
+                                                         int columns, int first, float down_by,
+                                                         float across_by, float value) {
     const SplineWeights down(down_by);
     const SplineWeights across(across_by);
     const int safe = first > 0 ? first : 0;
@@ -230,7 +232,7 @@ APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame, in
 /// Tukey's weight of a residual, and the slope of weight times residual.
 struct BiweightOf {
     float weight, slope;
-    APERTURE_HD explicit BiweightOf(float z) {
+    [[gnu::always_inline]] APERTURE_HD explicit BiweightOf(float z) {
         const float rest = 1 - z * z;
         weight = rest > 0 ? rest * rest : 0.0F;
         slope = rest > 0 ? rest * (1 - 5 * z * z) : 0.0F;
@@ -239,8 +241,9 @@ struct BiweightOf {
 
 /// Derivatives of the model by its unknowns at (u, v), gradients given.
 template <MotionModel model>
-APERTURE_HD void derivatives_at(float down, float across, float value, float u, float v,
-                                float (&to)[unknowns_of(model)]) {
+[[gnu::always_inline]] APERTURE_HD void derivatives_at(float down, float across, float value,
+                                                       float u, float v,
+                                                       float (&to)[unknowns_of(model)]) {
     to[0] = down;
     to[1] = across;
     if constexpr (model == MotionModel::similarity) {
