@@ -8,12 +8,14 @@ library. They release the interpreter's lock while they compute.
 
 from aperture import compose, dense
 from aperture._background import BackgroundSubtractor, foreground_masks
+from aperture._camera import CameraMotion
 from aperture._corr import Correlation, CorrelationLengths, Peak, correlate
 from aperture._extension import core as _core
 from aperture._flow import FlowEstimator, flow
 from aperture._flow_fields import flow_consistency, flow_errors, flow_to_image, warp
 from aperture._horn_schunck import solve_horn_schunck
 from aperture._kept import clear_cache
+from aperture._motion import Motions, fit_motion
 from aperture._program import program
 from aperture._program_bodies import Operand, TextOperation, operand, operation
 from aperture._program_functions import Stencil, stencil
@@ -33,10 +35,12 @@ __version__ = version()
 __all__ = [
     "Alignment",
     "BackgroundSubtractor",
+    "CameraMotion",
     "Correlation",
     "CorrelationLengths",
     "DeviceError",
     "FlowEstimator",
+    "Motions",
     "Operand",
     "Peak",
     "ProgramError",
@@ -53,6 +57,7 @@ __all__ = [
     "correlate",
     "cpu_info",
     "dense",
+    "fit_motion",
     "flow",
     "flow_consistency",
     "flow_errors",

@@ -182,7 +182,7 @@ class BackgroundSubtractor:
         _arrays.expects_rank("frame", host, {2: "[row, column]", 3: "[row, column, 3]"})
         if self._shape:
             _arrays.expects_shape("frame", host, self._shape)
-        planes = _planes("frame", host[None], self._threads)
+        planes = planes_of("frame", host[None], self._threads)
         mask = _arrays.output("out", out, host.shape[:2], np.uint8)
         if out is not None:
             _arrays.expects_apart("out", mask, host)
@@ -196,7 +196,7 @@ class BackgroundSubtractor:
             self._first.append(np.array(host))
             mask.fill(0)
         else:
-            first = np.stack([*(_planes("frame", f[None], 1)[0] for f in self._first), planes[0]])
+            first = np.stack([*(planes_of("frame", f[None], 1)[0] for f in self._first), planes[0]])
             mask[...] = self._begin(first)[-1]
             self._first = []
         self._shape = host.shape
@@ -226,8 +226,8 @@ class BackgroundSubtractor:
             For something that is not an array of numbers.
         """
         place = HostPlace(frames, self._threads)
-        host = _frames(place, frames)
-        masks = self._begin(_planes("frames", host, self._threads))
+        host = host_frames("frames", place, frames)
+        masks = self._begin(planes_of("frames", host, self._threads))
         self._first = []
         self._shape = host.shape[1:]
         self._place = place
@@ -342,7 +342,7 @@ def foreground_masks(
         fill_holes=fill_holes,
         remove_shadows=remove_shadows,
     )
-    host = _frames(place, frames)
+    host = host_frames("frames", place, frames)
     ground = place.fetched("background", background)
     if ground.shape == host.shape[1:]:
         ground = ground[None]
@@ -350,8 +350,8 @@ def foreground_masks(
         raise ValueError(
             f"background: shape {ground.shape}, expected {host.shape} or {host.shape[1:]}"
         )
-    planes = _planes("frames", host, place.where, scaled=False)
-    grounds = _planes("background", ground, place.where, scaled=False)
+    planes = planes_of("frames", host, place.where, scaled=False)
+    grounds = planes_of("background", ground, place.where, scaled=False)
     masks = np.empty(host.shape[:3], np.uint8)
     repeated = np.broadcast_to(grounds, planes.shape)
     finder.find(planes, repeated, masks, anew=True, follow=False)
@@ -366,10 +366,11 @@ def _mask_finder(threads: int, threshold: float | None, **parameters: Any) -> An
     return core.MaskFinder(given, threads)
 
 
-def _frames(place: HostPlace, frames: Any) -> Array:
-    host = place.fetched("frames", frames)
+def host_frames(name: str, place: HostPlace, frames: Any) -> Array:
+    """Frames [frame, row, column] with or without 3 channels in host memory."""
+    host = place.fetched(name, frames)
     ranks = {3: "[frame, row, column]", 4: "[frame, row, column, 3]"}
-    _arrays.expects_rank("frames", host, ranks)
+    _arrays.expects_rank(name, host, ranks)
     return host
 
 
@@ -379,7 +380,7 @@ def _levels_of_16_bits() -> Array:
     return (np.arange(65536) * 255.0 / 65535.0).astype(np.float32)
 
 
-def _planes(name: str, frames: Array, threads: int, scaled: bool = True) -> Array:
+def planes_of(name: str, frames: Array, threads: int, scaled: bool = True) -> Array:
     """float32 [frame, channel, row, column] of frames [frame, row, column] with or without 3."""
     if frames.dtype.kind not in "iuf":
         raise TypeError(f"{name}: elements of type {frames.dtype} cannot be converted to float32")

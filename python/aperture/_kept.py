@@ -46,9 +46,9 @@ class kept(Generic[T]):
 def clear_cache() -> bool:
     """Free the memory that functions keep to be faster when they are called again.
 
-    :func:`flow`, :func:`correlate`, :func:`warp`, :func:`qr` and the functions of ``dense`` keep
-    the workspace of their last calls, four at most. Reusable objects such as :class:`Stap` own
-    theirs.
+    :func:`flow`, :func:`correlate`, :func:`register`, :func:`fit_motion`, :func:`warp`, :func:`qr`
+    and the functions of ``dense`` keep the workspace of their last calls, four at most. Reusable
+    objects such as :class:`Stap` own theirs.
 
     Returns
     -------

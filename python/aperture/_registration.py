@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._corr import image_there
+from aperture._extension import core
 from aperture._kept import kept
 from aperture._places import Place, at_place
 
@@ -57,13 +57,8 @@ class Alignment(NamedTuple):
         coordinates are (x, y), takes ``matrix[[1, 0]][:, [1, 0, 2]]`` with
         ``cv2.WARP_INVERSE_MAP``. ``shape`` is that of the images, rows and columns.
         """
-        cy, cx = (shape[0] - 1) / 2, (shape[1] - 1) / 2
-        along = self.scale * math.cos(math.radians(self.rotation))
-        across = self.scale * math.sin(math.radians(self.rotation))
-        turn = np.array([[along, -across], [across, along]])
-        matrix = np.eye(3)
-        matrix[:2, :2] = turn
-        matrix[:2, 2] = np.array([cy + self.dy, cx + self.dx]) - turn @ (cy, cx)
+        matrix = np.empty((3, 3))
+        core.pixel_map(self.dy, self.dx, self.rotation, self.scale, shape, matrix)
         return matrix
 
 

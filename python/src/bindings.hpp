@@ -12,6 +12,7 @@ void bind_batches(nanobind::module_& module);
 void bind_compose(nanobind::module_& module);
 void bind_corr(nanobind::module_& module);
 void bind_flow(nanobind::module_& module);
+void bind_motion(nanobind::module_& module);
 void bind_registration(nanobind::module_& module);
 void bind_rpca(nanobind::module_& module);
 void bind_stap(nanobind::module_& module);

@@ -138,6 +138,7 @@ NB_MODULE(_gpu, module) {
     python::bind_compose(module);
     python::bind_corr(module);
     python::bind_flow(module);
+    python::bind_motion(module);
     python::bind_registration(module);
     python::bind_rpca(module);
     python::bind_stap(module);

@@ -109,6 +109,13 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
             "threads": ("threads", "(default: all)", None),
         },
     ),
+    aperture.CameraMotion: (
+        "bgsub",
+        {
+            "how": ("stabilise", "=auto, off with --method online", "auto"),
+            "threads": ("threads", "(default: all)", None),
+        },
+    ),
     aperture.BackgroundSubtractor: (
         "bgsub",
         {
@@ -152,6 +159,7 @@ ONLY_IN_PYTHON = {
     " robust brightness contrast reweightings weighted_median largest_update smooth_increment",
     aperture.correlate: "a b check_finite",
     aperture.rpca: "matrix progress out",
+    aperture.CameraMotion: "frames",
     aperture.BackgroundSubtractor: "clip",
     aperture.foreground_masks: "frames background",
 }

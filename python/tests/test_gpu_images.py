@@ -190,3 +190,22 @@ def test_registration_agrees_with_the_cpu(library: Any, motion: str) -> None:
     found = aperture.register(library.array(a), library.array(b), motion)
     assert expected.found and np.allclose(found[1:5], expected[1:5], atol=5e-3)
     assert np.allclose(found[1:3], (6, 9), atol=0.02)
+
+
+@pytest.mark.parametrize("model", ["shift", "similarity", "affine", "homography"])
+def test_motions_agree_with_the_cpu(library: Any, model: str) -> None:
+    scene = np.random.default_rng(3).normal(100, 40, (140, 150))
+    for axis in (0, 1, 0, 1):
+        scene = (scene + np.roll(scene, 1, axis)) / 2
+    reference = scene[6:126, 9:139].astype(np.float32)
+    frames = np.stack([scene[:120, :130], scene[8:128, 7:137]]).astype(np.float32)
+    expected = aperture.fit_motion(reference, frames, model, device="cpu")
+    assert expected.converged.all()
+    assert np.allclose(expected.matrices[:, :2, 2], [(6, 9), (-2, 2)], atol=0.05)
+    for found in (
+        aperture.fit_motion(library.array(reference), library.array(frames), model),
+        aperture.fit_motion(reference, frames, model, device="gpu"),
+    ):
+        assert type(found.matrices) is np.ndarray and found.converged.all()
+        assert np.allclose(found.matrices, expected.matrices, atol=5e-3)
+        assert np.allclose(found.gain, expected.gain, atol=1e-3)

@@ -235,6 +235,12 @@ def fitted(frames: Any) -> list[Any]:
     return [subtract.fit(frames), subtract.background]
 
 
+def stabilised(frames: Any) -> list[Any]:
+    camera = aperture.CameraMotion(frames, "shift")
+    common = camera.to_common(frames)
+    return [common, camera.from_common(common, frames)]
+
+
 # Functions that compute on CPUs only, and their arrays.
 CPU_CALLS: list[tuple[Callable[..., list[Any]], list[Any]]] = [
     (lambda uv: [aperture.flow_to_image(uv)], [UV]),
@@ -242,6 +248,7 @@ CPU_CALLS: list[tuple[Callable[..., list[Any]], list[Any]]] = [
     (lambda *frames: applied(list(frames)), list(VIDEO)),
     (fitted, [VIDEO]),
     (lambda *given: [aperture.foreground_masks(*given)], [VIDEO, VIDEO[0]]),
+    (stabilised, [VIDEO]),
 ]
 
 
