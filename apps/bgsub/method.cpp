@@ -12,8 +12,6 @@
 namespace aperture::apps {
 namespace {
 
-/// Fewer frames than a background of low rank can be told from.
-constexpr index_t enough_frames = 10;
 /// As many frames as robust PCA solves together, where the user has not said how many.
 constexpr index_t usual_window = 100;
 

@@ -10,6 +10,8 @@ namespace aperture::apps {
 /// Frames at equal distances over the selection: [frame][channel][row][column].
 using Samples = core::Array<float, 4>;
 inline constexpr index_t most_samples = 64;
+/// From fewer frames a background of low rank cannot be told; the program warns.
+inline constexpr index_t enough_frames = 10;
 
 /// Reads at most `most_samples` frames, where the method cannot see all frames at once; otherwise
 /// the result is empty. Errors are left to the run that follows: the result is then what could be

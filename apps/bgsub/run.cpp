@@ -21,8 +21,6 @@ namespace {
 using core::Host;
 
 constexpr index_t unlimited = std::numeric_limits<index_t>::max();
-/// The program warns if masks come from fewer frames.
-constexpr index_t enough_frames = 10;
 
 /// Frames read ahead, and frames whose results wait to be written, where they follow one by one.
 constexpr index_t frames_between = 16;
