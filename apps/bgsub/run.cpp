@@ -11,6 +11,7 @@
 #include "aperture/core/memory.hpp"
 #include "aperture/rpca/clip_background.hpp"
 #include "apps/bgsub/cdnet_truth.hpp"
+#include "apps/bgsub/memory_need.hpp"
 #include "apps/bgsub/result_writers.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/bgsub/summary.hpp"
@@ -24,70 +25,6 @@ constexpr index_t unlimited = std::numeric_limits<index_t>::max();
 
 /// Frames read ahead, and frames whose results wait to be written, where they follow one by one.
 constexpr index_t frames_between = 16;
-
-index_t float_bytes(index_t values) { return values * static_cast<index_t>(sizeof(float)); }
-
-/// Memory for frames and their results, in bytes.
-struct MemoryNeed {
-    const Separators& separators;
-    index_t values;           ///< per frame
-    index_t clip_bytes;       ///< per frame, without results
-    index_t work_bytes;       ///< results of a frame
-    index_t saved_bytes = 0;  ///< of a frame that is being written, where another is computed
-    index_t fixed_bytes;      ///< of any number of frames
-
-    MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen,
-               const Samples& samples, int threads)
-        : separators(chosen),
-          values(shape.values()),
-          clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
-          // Background, difference, mask.
-          work_bytes(2 * float_bytes(values) + shape.pixels() +
-                     (options.stabilise == rpca::Stabilise::off ? 0 : common_bytes(values))),
-          // Samples and their differences.
-          fixed_bytes(output_bytes(options, shape) + 2 * float_bytes(samples.size()) +
-                      threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {
-        for (const Content content : {Content::background, Content::foreground}) {
-            if (options.saves(content)) saved_bytes += float_bytes(values);
-        }
-        saved_bytes += shape.pixels() + picture_bytes(options, shape);
-    }
-
-    /// A frame and its background in a common frame of usual size.
-    static index_t common_bytes(index_t values) { return 3 * float_bytes(values); }
-    static index_t picture_bytes(const BgsubOptions& options, const FrameShape& shape) {
-        if (!options.saves(Content::overlay)) return 0;
-        return shape.pixels() * static_cast<index_t>(sizeof(media::Colour));
-    }
-    /// Of `frames` solved together, with `kept_frames` in memory, while results of `written_frames`
-    /// before are being written.
-    double of(index_t frames, index_t kept_frames, index_t written_frames = 0) const {
-        // Nearly as many as cuSOLVER's eigenvectors can have; planning for more would take long.
-        constexpr index_t most_planned = 20000;
-        const index_t planned = std::min(frames, most_planned);
-        const double solver_bytes = static_cast<double>(separators.host_bytes(planned, values)) /
-                                    static_cast<double>(planned);
-        return static_cast<double>(fixed_bytes) +
-               static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
-               static_cast<double>(kept_frames) * static_cast<double>(clip_bytes) +
-               static_cast<double>(written_frames) * static_cast<double>(saved_bytes);
-    }
-    /// The maximum number of frames that fit in `bytes`.
-    index_t fitting(double bytes) const {
-        const auto frame_bytes = static_cast<double>(clip_bytes + work_bytes);
-        index_t fits = 0;
-        auto most = static_cast<index_t>(std::min(bytes / frame_bytes, 1e9));
-        while (fits < most) {
-            const index_t frames = most - (most - fits) / 2;
-            if (of(frames, frames) <= bytes) {
-                fits = frames;
-            } else {
-                most = frames - 1;
-            }
-        }
-        return fits;
-    }
-};
 
 std::string gigabytes(double bytes) {
     std::ostringstream text;
