@@ -15,6 +15,7 @@
 #include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/masks.hpp"
 #include "bench/program.hpp"
 #include "bench/rpca_gpu.hpp"
 #include "bench/rpca_problem.hpp"
@@ -261,6 +262,7 @@ void register_all() {
         });
 #endif
     }
+    add_masks("", [] { return core::Cpu(); });
     register_gpu();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/gpu_ceilings.hpp"
+#include "bench/masks.hpp"
 #include "bench/program.hpp"
 #include "bench/rpca_problem.hpp"
 #include "bench/rpca_stages.hpp"
@@ -122,6 +123,7 @@ void register_gpu() {
             run_stages(state, size, true, name);
         });
     }
+    add_masks("gpu/", [] { return core::Gpu(); });
 }
 
 }  // namespace aperture::bench

@@ -37,14 +37,16 @@ struct MemoryNeed {
     index_t saved_bytes = 0;  ///< of a frame that is being written, where another is computed
     index_t fixed_bytes;      ///< of any number of frames
 
-    MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen)
+    MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen,
+               int threads)
         : separators(chosen),
           values(shape.values()),
           clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
           // Background, difference, mask.
           work_bytes(2 * float_bytes(values) + shape.pixels() +
                      (options.stabilise == rpca::Stabilise::off ? 0 : common_bytes(values))),
-          fixed_bytes(output_bytes(options, shape)) {
+          fixed_bytes(output_bytes(options, shape) +
+                      threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {
         for (const Content content : {Content::background, Content::foreground}) {
             if (options.saves(content)) saved_bytes += float_bytes(values);
         }
@@ -188,7 +190,7 @@ class Subtraction {
     index_t fitting_frames() const {
         const auto free = core::available_memory();
         if (!free) return unlimited;
-        const MemoryNeed need(options_, found_.shape, separators_);
+        const MemoryNeed need(options_, found_.shape, separators_, cpu_.threads());
         const index_t expected = reader_.source().expected();
         if (first_frames() < unlimited) {
             const index_t window =
@@ -217,7 +219,8 @@ class Subtraction {
     [[noreturn]] void refuse_for_memory(index_t frames, std::size_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
-            gigabytes(MemoryNeed(options_, found_.shape, separators_).of(frames, frames)),
+            gigabytes(
+                MemoryNeed(options_, found_.shape, separators_, cpu_.threads()).of(frames, frames)),
             " needed for ", frames, " frames of ", frame_size(), " pixels, but ",
             gigabytes(static_cast<double>(free)),
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
@@ -324,6 +327,8 @@ class Subtraction {
             separator_ = separators_.make(frames, seen.extent[1]);
             solved_ = seen.extent;
         }
+        masks_there_ = separator_->finds_masks() && !camera_;
+        if (masks_there_ && !options_.saves(Content::background)) background = {};
         const bool follows = options_.online && found_.windows > 1;
         if (!follows) {
             console_.phase(core::text("separating frames ", found_.frames, " to ",
@@ -349,8 +354,9 @@ class Subtraction {
             stabilise_ms_ += back.ms();
         }
         const core::Stopwatch watch;
-        find_masks();
-        add(outcome, times, watch.ms());
+        const double transfer_ms = find_masks();
+        add(outcome, times, watch.ms() - transfer_ms);
+        found_.times.transfer_ms += transfer_ms;
     }
 
     core::View<const float, 4, Host> clip_frames() const {
@@ -396,11 +402,18 @@ class Subtraction {
         return true;
     }
 
-    void find_masks() {
+    /// Returns the time of copies from the separator's executor.
+    double find_masks() {
         const auto [channels, rows, columns] = found_.shape;
         const core::Extents<2> extent{clip_.frames(), found_.shape.values()};
-        difference_.reshape({clip_.frames(), channels, rows, columns});
         masks_.reshape({clip_.frames(), rows, columns});
+        const bool stored = !masks_there_ || options_.saves(Content::foreground);
+        difference_.reshape({stored ? clip_.frames() : 0, channels, rows, columns});
+        if (masks_there_) {
+            found_.threshold =
+                separator_->find_masks(options_.mask, difference_.view(), masks_.view());
+            return separator_->transfer_ms();
+        }
         rpca::subtract_backgrounds(cpu_, {clip_.values.data(), extent},
                                    {background_.data(), extent}, {difference_.data(), extent});
         const rpca::DifferencesView<Host> differences = std::as_const(difference_).view();
@@ -417,6 +430,7 @@ class Subtraction {
         if (scaled && follows) {
             rpca::follow_scales(cpu_, differences, masks_.view(), scales_.view());
         }
+        return 0;
     }
 
     void add(const rpca::Outcome& outcome, const RunTimes& times, double mask_ms) {
@@ -528,6 +542,7 @@ class Subtraction {
     core::Array<std::uint8_t, 3> masks_;
     core::Array<float, 2> scales_;  ///< of the differences, [row][column]
     std::unique_ptr<Separator> separator_;
+    bool masks_there_ = false;                  ///< whether the separator finds them
     core::Extents<2> solved_{};                 ///< frames and values that the separator is for
     std::optional<rpca::CameraMotion> camera_;  ///< of the window, if it moves
     core::Array<float, 4> common_;              ///< frames in their common one

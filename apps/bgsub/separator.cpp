@@ -6,7 +6,9 @@
 #include <concepts>
 #include <iomanip>
 #include <sstream>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
@@ -38,12 +40,67 @@ class MedianBackground final : public Separator {
     core::Cpu& cpu_;
 };
 
+/// Masks of frames and backgrounds that are in a GPU's memory.
+class ResidentMasks {
+    using Device = core::Device;
+
+  public:
+    ResidentMasks() = default;
+    ResidentMasks(index_t frames, index_t values)
+        : frames_({frames, values}), differences_({frames, values}) {}
+
+    static index_t bytes(index_t frames, index_t values) {
+        // Masks have a value a pixel, of which there are as many as values at most.
+        constexpr index_t of_value = 2 * sizeof(float) + sizeof(std::uint8_t);
+        return frames * values * of_value;
+    }
+
+    core::Array<float, 2, Device>& frames() { return frames_; }
+
+    double find(core::Gpu& gpu, rpca::FramesView<const float, Device> backgrounds,
+                const rpca::MaskParameters& parameters, index_t rows, index_t columns) {
+        const auto [count, values] = backgrounds.extent;
+        const core::Extents<4> extent{count, values / (rows * columns), rows, columns};
+        masks_.reshape({count, rows, columns});
+        rpca::subtract_backgrounds(gpu, std::as_const(frames_).view(), backgrounds,
+                                   differences_.view());
+        const rpca::DifferencesView<Device> differences(differences_.data(), extent);
+        if (parameters.follows_pixels()) {
+            scales_.reshape({rows, columns});
+            rpca::pixel_scales(gpu, differences, scales_.view());
+        }
+        return rpca::find_masks(gpu,
+                                {differences,
+                                 std::as_const(scales_).view(),
+                                 {frames_.data(), extent},
+                                 {backgrounds.data, extent}},
+                                parameters, masks_.view());
+    }
+    /// Of the last call of `find`.
+    void copy(core::Gpu& gpu, core::View<float, 4, Host> differences,
+              rpca::MasksView<Host> masks) const {
+        if (!differences.empty()) {
+            core::copy<float, 4, core::Strided>(gpu, {differences_.data(), differences.extent},
+                                                differences);
+        }
+        core::copy<std::uint8_t, 3, core::Strided>(gpu, masks_.view(), masks);
+        gpu.synchronize();
+    }
+
+  private:
+    core::Array<float, 2, Device> frames_;
+    core::Array<float, 2, Device> differences_;
+    core::Array<float, 2, Device> scales_;
+    core::Array<std::uint8_t, 3, Device> masks_;
+};
+
 /// T: the solver's precision.
 template <class Executor, class T>
 class LowRankBackground final : public Separator {
     using Pca = rpca::RobustPca<T, Executor>;
     static constexpr bool on_gpu = is_gpu<Executor>;
     static constexpr bool converts = !std::same_as<T, float>;
+    static constexpr bool masks_on_gpu = on_gpu && !converts;
 
   public:
     LowRankBackground(Executor& executor, index_t frames, index_t values,
@@ -51,6 +108,7 @@ class LowRankBackground final : public Separator {
         : executor_(executor), pursuit_(executor, frames, values, parameters) {
         if constexpr (converts) converted_ = core::Array<T, 2>({frames, values});
         if constexpr (on_gpu) resident_ = core::Array<T, 2, core::Device>({frames, values});
+        if constexpr (masks_on_gpu) masks_ = ResidentMasks(frames, values);
     }
 
     static rpca::WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
@@ -59,6 +117,7 @@ class LowRankBackground final : public Separator {
         const index_t of_frames = frames * values * static_cast<index_t>(sizeof(T));
         if constexpr (converts) bytes.host += of_frames;
         if constexpr (on_gpu) bytes.device += of_frames;
+        if constexpr (masks_on_gpu) bytes.device += ResidentMasks::bytes(frames, values);
         return bytes;
     }
 
@@ -73,20 +132,41 @@ class LowRankBackground final : public Separator {
             return solve(frames, background, observe);
         }
     }
+    bool finds_masks() const override { return masks_on_gpu; }
+    double find_masks(const rpca::MaskParameters& parameters,
+                      core::View<float, 4, Host> differences,
+                      rpca::MasksView<Host> masks) override {
+        if constexpr (masks_on_gpu) {
+            const double threshold = masks_.find(executor_, std::as_const(resident_).view(),
+                                                 parameters, masks.extent[1], masks.extent[2]);
+            executor_.synchronize();
+            const core::Stopwatch back;
+            masks_.copy(executor_, differences, masks);
+            transfer_ms_ = back.ms();
+            return threshold;
+        }
+        return Separator::find_masks(parameters, differences, masks);
+    }
     double transfer_ms() const override { return transfer_ms_; }
 
   private:
     rpca::Outcome solve(rpca::FramesView<const T, Host> frames,
                         rpca::FramesView<T, Host> background, const Observer& observe) {
         if constexpr (on_gpu) {
-            const auto resident = std::as_const(resident_).view();
+            // Masks need the frames afterwards.
+            auto& loaded = [&]() -> core::Array<T, 2, core::Device>& {
+                if constexpr (masks_on_gpu) return masks_.frames();
+                return resident_;
+            }();
             const core::Stopwatch there;
-            core::copy<T, 2, core::Strided>(executor_, frames, resident_.view());
+            core::copy<T, 2, core::Strided>(executor_, frames, loaded.view());
             executor_.synchronize();
             transfer_ms_ = there.ms();
-            const rpca::Outcome outcome = pursuit_.run(resident, resident_.view(), {}, observe);
+            const rpca::Outcome outcome =
+                pursuit_.run(std::as_const(loaded).view(), resident_.view(), {}, observe);
+            if (background.empty()) return outcome;
             const core::Stopwatch back;
-            core::copy<T, 2, core::Strided>(executor_, resident, background);
+            core::copy<T, 2, core::Strided>(executor_, std::as_const(resident_).view(), background);
             executor_.synchronize();
             transfer_ms_ += back.ms();
             return outcome;
@@ -99,6 +179,7 @@ class LowRankBackground final : public Separator {
     Pca pursuit_;
     core::Array<T, 2> converted_;                           ///< empty if T is float
     core::Array<T, 2, typename Executor::Space> resident_;  ///< empty on the CPU
+    std::conditional_t<masks_on_gpu, ResidentMasks, std::monostate> masks_;
     double transfer_ms_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "aperture/rpca/mask.hpp"
 #include "apps/bgsub/options.hpp"
 #include "apps/common/program.hpp"
 
@@ -18,11 +19,22 @@ class Separator {
 
     /// Frames and background are [frame][value], of the extents given to the constructor. With
     /// --online, later calls pass any number of frames that follow those of the previous call. For
-    /// the median, and for frames that follow, only `converged` of the outcome is set.
+    /// the median, and for frames that follow, only `converged` of the outcome is set. Where
+    /// `finds_masks`, the background may be empty: it is not copied then.
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;
-    /// Time of the copies to and from the executor in the last run.
+    /// Whether `find_masks` may be called: frames and background of the last run are still there.
+    virtual bool finds_masks() const { return false; }
+    /// Masks of the frames of the last run. Scales are those of these frames. Stores the
+    /// differences [frame][channel][row][column] unless they are empty. Returns the threshold as
+    /// rpca::find_masks does.
+    virtual double find_masks(const rpca::MaskParameters& /*parameters*/,
+                              core::View<float, 4, core::Host> /*differences*/,
+                              rpca::MasksView<core::Host> /*masks*/) {
+        return 0;
+    }
+    /// Time of the copies to and from the executor in the last call.
     virtual double transfer_ms() const { return 0; }
 };
 

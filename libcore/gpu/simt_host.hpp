@@ -284,6 +284,14 @@ requires std::is_integral_v<T> T atomicMax(T* address, std::type_identity_t<T> v
 }
 
 template <class T>
+requires std::is_integral_v<T> T atomicCAS(T* address, std::type_identity_t<T> expected,
+                                           std::type_identity_t<T> value) {
+    const T before = *address;
+    if (before == expected) *address = value;
+    return before;
+}
+
+template <class T>
 T __ldg(const T* address) {
     return *address;
 }

@@ -3,23 +3,20 @@
 #include "aperture/rpca/mask.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <vector>
 
-#include "aperture/core/shape.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
-#include "librpca/medians.hpp"
+#include "librpca/mask_steps.hpp"
 
 namespace aperture::rpca {
 namespace {
 
 using core::Host;
 using Channels = core::View<const float, 3, Host>;
-/// Scales are averaged over windows that extend so far to all sides.
-constexpr index_t scale_reach = 2;
 
 Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
     if (frames.empty()) return {};
@@ -40,6 +37,8 @@ struct Run {
 
 /// A worker's frame and the counts of its median windows.
 struct FrameScratch {
+    index_t rows, columns;
+    index_t reach;          ///< of the median's window
     float* sizes;           ///< largest |difference| of a pixel
     float* thresholds;      ///< of the pixels
     float* sums;            ///< of columns of scales, with `scale_reach` zeros on either side
@@ -51,16 +50,21 @@ struct FrameScratch {
     int* widths;  ///< number of columns of each window
     Run* runs;
 
-    FrameScratch(core::ScratchParts& parts, index_t rows, index_t columns, index_t reach)
-        : sizes(parts.allocate<float>(rows * columns)),
-          thresholds(parts.allocate<float>(rows * columns)),
+    FrameScratch(core::ScratchParts& parts, index_t rows_of, index_t columns_of, index_t reach_of)
+        : rows(rows_of),
+          columns(columns_of),
+          reach(reach_of),
+          sizes(parts.allocate<float>(pixels())),
+          thresholds(parts.allocate<float>(pixels())),
           sums(parts.allocate<float>(columns + 2 * scale_reach)),
-          moves(parts.allocate<std::uint8_t>(rows * columns)),
-          cleaned(parts.allocate<std::uint8_t>(rows * columns)),
+          moves(parts.allocate<std::uint8_t>(pixels())),
+          cleaned(parts.allocate<std::uint8_t>(pixels())),
           of_columns(parts.allocate<int>(columns + 2 * reach)),
           of_windows(parts.allocate<int>(columns)),
           widths(parts.allocate<int>(columns)),
           runs(parts.allocate<Run>(rows * ((columns + 1) / 2))) {}
+
+    index_t pixels() const { return rows * columns; }
 };
 
 /// The largest |difference| of each pixel's channels, dense.
@@ -72,7 +76,7 @@ void largest_sizes(const Channels& difference, float* sizes) {
         std::fill_n(to, columns, 0.0F);
         for (index_t c = 0; c < difference.extent[0]; ++c) {
             const float* const from = &difference(c, row, 0);
-            for (index_t x = 0; x < columns; ++x) to[x] = std::max(to[x], std::abs(from[x]));
+            for (index_t x = 0; x < columns; ++x) to[x] = larger_size(to[x], from[x]);
         }
     }
 }
@@ -105,7 +109,8 @@ void pixel_thresholds(const ScalesView<Host, const float>& scales, const FrameSc
 }
 
 /// moves = sizes > share * thresholds.
-void compare(const FrameScratch& scratch, index_t pixels, float share, std::uint8_t* moves) {
+void compare(const FrameScratch& scratch, float share, std::uint8_t* moves) {
+    const index_t pixels = scratch.pixels();
     for (index_t i = 0; i < pixels; ++i) {
         moves[i] = scratch.sizes[i] > share * scratch.thresholds[i] ? 1 : 0;
     }
@@ -113,7 +118,10 @@ void compare(const FrameScratch& scratch, index_t pixels, float share, std::uint
 
 /// Median of a mask: the majority in a window that extends `reach` pixels to all sides. Each step
 /// down adds one row to the column counts and removes one; sums over columns are vectorised.
-void clean_frame(FrameScratch& scratch, index_t rows, index_t columns, index_t reach) {
+void clean_frame(FrameScratch& scratch) {
+    const index_t rows = scratch.rows;
+    const index_t columns = scratch.columns;
+    const index_t reach = scratch.reach;
     if (reach == 0) return;
     int* const of_columns = scratch.of_columns + reach;
     std::fill_n(scratch.of_columns, columns + 2 * reach, 0);
@@ -155,8 +163,10 @@ std::int32_t root_of(Run* runs, std::int32_t run) {
 /// Inverts the regions of connected pixels of value `of` in which the sum of weight(run) is less
 /// than `least`. Pixels that touch at corners are connected if `at_corners`.
 template <class Weight>
-void leave_out_regions(const FrameScratch& scratch, index_t rows, index_t columns, std::uint8_t of,
-                       bool at_corners, index_t least, const Weight& weight) {
+void leave_out_regions(const FrameScratch& scratch, std::uint8_t of, bool at_corners, index_t least,
+                       const Weight& weight) {
+    const index_t rows = scratch.rows;
+    const index_t columns = scratch.columns;
     Run* const runs = scratch.runs;
     std::int32_t above = 0;  // the first run of the row above that is not passed yet
     std::int32_t end = 0;
@@ -195,35 +205,52 @@ void leave_out_regions(const FrameScratch& scratch, index_t rows, index_t column
     }
 }
 
-/// Whether around a pixel a multiple of the background fits the frame (MaskParameters).
-bool in_shadow(const Channels& frame, const Channels& ground, index_t row, index_t column,
-               float threshold) {
-    constexpr float darkest = 0.4F;
-    constexpr float brightest = 0.95F;
-    float frames = 0;
-    float grounds = 0;
-    float products = 0;
-    float ground_sum = 0;
-    index_t values = 0;
-    const index_t bottom = std::min(row + 2, frame.extent[1]);
-    const index_t right = std::min(column + 2, frame.extent[2]);
-    for (index_t c = 0; c < frame.extent[0]; ++c) {
-        for (index_t y = std::max<index_t>(row - 1, 0); y < bottom; ++y) {
-            for (index_t x = std::max<index_t>(column - 1, 0); x < right; ++x) {
-                const float f = frame(c, y, x);
-                const float g = ground(c, y, x);
-                frames += f * f;
-                grounds += g * g;
-                products += f * g;
-                ground_sum += g;
-                ++values;
+/// Adds what is connected with foreground and above `share` of the thresholds.
+void connect(FrameScratch& scratch, float share) {
+    compare(scratch, share, scratch.cleaned);
+    std::swap(scratch.moves, scratch.cleaned);
+    const auto surely_moves = [&](const Run& run) -> index_t {
+        return std::memchr(scratch.cleaned + run.row * scratch.columns + run.begin, 1,
+                           static_cast<std::size_t>(run.end - run.begin)) != nullptr;
+    };
+    leave_out_regions(scratch, 1, true, 1, surely_moves);
+    clean_frame(scratch);
+}
+
+void remove_shadows(FrameScratch& scratch, const Channels& picture, const Channels& ground) {
+    bool removed = false;
+    for (index_t row = 0; row < scratch.rows; ++row) {
+        for (index_t x = 0; x < scratch.columns; ++x) {
+            const index_t i = row * scratch.columns + x;
+            if (scratch.moves[i] == 0) continue;
+            if (in_shadow(picture, ground, row, x, scratch.thresholds[i])) {
+                scratch.moves[i] = 0;
+                removed = true;
             }
         }
     }
-    const auto count = static_cast<float>(values);
-    const float misfit = frames - products * products / grounds;
-    return ground_sum > 4 * threshold * count && products > darkest * grounds &&
-           products < brightest * grounds && 9 * misfit < threshold * threshold * count;
+    if (removed) clean_frame(scratch);
+}
+
+void fill_holes(const FrameScratch& scratch) {
+    const auto at_edge = [&](const Run& run) -> index_t {
+        return run.row == 0 || run.row == scratch.rows - 1 || run.begin == 0 ||
+               run.end == scratch.columns;
+    };
+    leave_out_regions(scratch, 0, false, 1, at_edge);
+}
+
+void remove_small_regions(const FrameScratch& scratch, index_t min_area) {
+    const auto area = [](const Run& run) { return run.end - run.begin; };
+    leave_out_regions(scratch, 1, true, min_area, area);
+}
+
+void store_mask(const FrameScratch& scratch, const MasksView<Host>& masks, index_t frame) {
+    for (index_t row = 0; row < scratch.rows; ++row) {
+        const std::uint8_t* const from = scratch.moves + row * scratch.columns;
+        std::transform(from, from + scratch.columns, &masks(frame, row, 0),
+                       [](std::uint8_t moves) { return static_cast<std::uint8_t>(255 * moves); });
+    }
 }
 
 }  // namespace
@@ -245,9 +272,7 @@ void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> fr
                           FramesView<const float, core::Host> backgrounds,
                           FramesView<float, core::Host> differences) {
     const index_t values = frames.extent[1];
-    core::expects_shape("frames", frames, frames.extent, core::Strides::unit_last);
-    core::expects_shape("backgrounds", backgrounds, frames.extent, core::Strides::unit_last);
-    core::expects_shape("differences", differences, frames.extent, core::Strides::unit_last);
+    expects_backgrounds(frames, backgrounds, differences);
     const auto of_frame = [&](index_t frame, std::byte* /*scratch*/) {
         const float* const value = frames.data + frame * frames.stride[0];
         const float* const ground = backgrounds.data + frame * backgrounds.stride[0];
@@ -259,12 +284,11 @@ void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> fr
 }
 
 double noise_deviation(DifferencesView<core::Host> differences) {
-    constexpr index_t most = 1000000;
     const index_t size = differences.size();
     if (size == 0) return 0;
-    const index_t step = sample_step(size, most);
+    const index_t step = sample_step(size, most_noise_samples);
     std::vector<float> sizes;
-    sizes.reserve(static_cast<std::size_t>(sample_count(size, most)));
+    sizes.reserve(static_cast<std::size_t>(sample_count(size, most_noise_samples)));
     const auto& extent = differences.extent;
     for (index_t i = 0; i < size; i += step) {
         const index_t column = i % extent[3];
@@ -273,60 +297,64 @@ double noise_deviation(DifferencesView<core::Host> differences) {
         const index_t frame = i / extent[3] / extent[2] / extent[1];
         sizes.push_back(std::abs(differences(frame, channel, row, column)));
     }
-    return upper_median(sizes.data(), sizes.data() + sizes.size()) / median_of_normal_size;
+    return noise_deviation(sizes.data(), sizes.data() + sizes.size());
 }
 
 void pixel_scales(core::Cpu& cpu, DifferencesView<Host> differences, ScalesView<Host> scales) {
     /// Pixels whose sizes are gathered together.
     constexpr index_t together = 64;
-    constexpr index_t most_frames = 64;
-    constexpr index_t enough_frames = 10;
+    expects_scales(differences, scales);
     const auto [frames, channels, rows, columns] = differences.extent;
-    core::expects(frames > 0, "scales require at least 1 frame");
-    core::expects_shape("scales", scales, {rows, columns}, core::Strides::unit_last);
-    core::expects_shape("differences", differences, differences.extent, core::Strides::unit_last);
-    if (frames < enough_frames) {
-        const auto scale = static_cast<float>(median_of_normal_size * noise_deviation(differences));
+    if (frames < enough_scaled_frames) {
+        const float scale = scale_of(noise_deviation(differences));
         for (index_t row = 0; row < rows; ++row) std::fill_n(&scales(row, 0), columns, scale);
         return;
     }
-    const index_t step = core::ceil_div(frames, most_frames);
-    const index_t count = core::ceil_div(frames, step);
+    const ScaledFrames scaled(frames);
     const index_t parts = core::ceil_div(columns, together);
     const auto of_part = [&, channels = channels, columns = columns](index_t task,
                                                                      std::byte* scratch) {
-        auto* const sizes = reinterpret_cast<float*>(scratch);
+        auto* const sizes = reinterpret_cast<std::int32_t*>(scratch);  // [frame][pixel], as bits
         const index_t row = task / parts;
         const index_t begin = task % parts * together;
-        const index_t end = std::min(begin + together, columns);
-        for (index_t i = 0; i < count; ++i) {
-            for (index_t x = begin; x < end; ++x) {
-                float size = 0;
-                for (index_t c = 0; c < channels; ++c) {
-                    size = std::max(size, std::abs(differences(i * step, c, row, x)));
-                }
-                sizes[(x - begin) * count + i] = size;
+        const index_t pixels = std::min(together, columns - begin);
+        for (index_t i = 0; i < scaled.count; ++i) {
+            float largest[together] = {};
+            for (index_t c = 0; c < channels; ++c) {
+                const float* const from = &differences(i * scaled.step, c, row, begin);
+                for (index_t x = 0; x < pixels; ++x) largest[x] = larger_size(largest[x], from[x]);
+            }
+            for (index_t x = 0; x < together; ++x) {
+                sizes[i * together + x] = std::bit_cast<std::int32_t>(largest[x]);
             }
         }
-        for (index_t x = begin; x < end; ++x) {
-            float* const first = sizes + (x - begin) * count;
-            scales(row, x) = static_cast<float>(upper_median(first, first + count));
+        std::int32_t medians[together] = {};
+        for (auto bit = static_cast<std::int32_t>(highest_size_bit); bit > 0; bit /= 2) {
+            std::int32_t below[together] = {};
+            for (index_t i = 0; i < scaled.count; ++i) {
+                const std::int32_t* const of_frame = sizes + i * together;
+                for (index_t x = 0; x < together; ++x) {
+                    below[x] += of_frame[x] < medians[x] + bit ? 1 : 0;
+                }
+            }
+            for (index_t x = 0; x < together; ++x) {
+                medians[x] += 2 * below[x] <= scaled.count ? bit : 0;
+            }
+        }
+        for (index_t x = 0; x < pixels; ++x) {
+            scales(row, begin + x) = std::bit_cast<float>(medians[x]);
         }
     };
     core::for_each_task(cpu, rows * parts,
-                        static_cast<std::size_t>(together * count) * sizeof(float), of_part);
+                        static_cast<std::size_t>(together * scaled.count) * sizeof(std::int32_t),
+                        of_part);
 }
 
 void follow_scales(core::Cpu& cpu, DifferencesView<Host> differences, MasksView<Host> masks,
                    ScalesView<Host> scales) {
-    constexpr float grown = 1.02F;
-    constexpr float foreground_grown = 1.002F;
-    constexpr float least = 0.1F;
+    expects_scales(differences, scales);
     const auto [frames, channels, rows, columns] = differences.extent;
-    core::expects(frames > 0, "scales require at least 1 frame");
-    core::expects_shape("scales", scales, {rows, columns}, core::Strides::unit_last);
     core::expects_shape("masks", masks, {frames, rows, columns}, core::Strides::unit_last);
-    core::expects_shape("differences", differences, differences.extent, core::Strides::unit_last);
     // One task: frames come one by one, and a thread needs as long to start.
     const auto of_all = [&, frames = frames, rows = rows, columns = columns](index_t /*task*/,
                                                                              std::byte* scratch) {
@@ -338,10 +366,7 @@ void follow_scales(core::Cpu& cpu, DifferencesView<Host> differences, MasksView<
                 const std::uint8_t* const moves = &masks(frame, row, 0);
                 float* const scale = &scales(row, 0);
                 for (index_t x = 0; x < columns; ++x) {
-                    const bool grows = size[x] > scale[x];
-                    const float still = grows ? grown : 1 / grown;
-                    const float moving = grows ? foreground_grown : 1 / foreground_grown;
-                    scale[x] = std::max(scale[x] * (moves[x] != 0 ? moving : still), least);
+                    scale[x] = followed_scale(scale[x], size[x], moves[x] != 0);
                 }
             }
         }
@@ -349,93 +374,52 @@ void follow_scales(core::Cpu& cpu, DifferencesView<Host> differences, MasksView<
     core::for_each_task(cpu, 1, static_cast<std::size_t>(rows * columns) * sizeof(float), of_all);
 }
 
-double find_masks(core::Cpu& cpu, const MaskInputs& inputs, const MaskParameters& parameters,
+index_t mask_scratch_bytes(const MaskParameters& parameters, index_t rows, index_t columns) {
+    return static_cast<index_t>(core::scratch_bytes_of<FrameScratch>(
+        rows, columns, median_reach(parameters, rows, columns)));
+}
+
+double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskParameters& parameters,
                   MasksView<Host> masks) {
-    validate(parameters);
+    expects_masks(inputs, parameters, masks);
     const DifferencesView<Host>& differences = inputs.differences;
-    const auto& extent = differences.extent;
-    const index_t rows = extent[2];
-    const index_t columns = extent[3];
-    const index_t pixels = rows * columns;
-    core::expects(pixels <= std::numeric_limits<std::int32_t>::max(), "frames of ", rows, " x ",
-                  columns, " pixels are too large for masks");
-    core::expects_shape("masks", masks, {extent[0], rows, columns}, core::Strides::unit_last);
-    core::expects_shape("differences", differences, extent, core::Strides::unit_last);
+    const index_t frames = differences.extent[0];
+    const index_t rows = differences.extent[2];
+    const index_t columns = differences.extent[3];
+    const index_t reach = median_reach(parameters, rows, columns);
     const bool follows = parameters.follows_pixels();
-    if (follows) {
-        core::expects_shape("scales", inputs.scales, {rows, columns}, core::Strides::unit_last);
-    }
-    const bool shadows = parameters.remove_shadows && !inputs.frames.empty();
-    if (shadows) {
-        core::expects_shape("frames", inputs.frames, extent);
-        core::expects_shape("backgrounds", inputs.backgrounds, extent);
-    }
     double threshold = parameters.noise_multiple > 0
                            ? parameters.noise_multiple * noise_deviation(differences)
                            : parameters.threshold.value_or(0);
-    const bool connects = follows && parameters.hysteresis < 1;
-    // Windows are clipped at the picture's edge.
-    const index_t reach = std::min<index_t>(parameters.clean / 2, std::max(rows, columns));
     const auto of_frame = [&](index_t frame, std::byte* block) {
         core::ScratchParts parts(block);
         FrameScratch scratch(parts, rows, columns, reach);
-        const auto at = [&](index_t row, index_t column) { return row * columns + column; };
+        float* const thresholds = scratch.thresholds;
+        const index_t pixels = scratch.pixels();
         if (follows) {
             pixel_thresholds(inputs.scales, scratch);
             // They are the same for all frames.
             if (frame == 0) {
-                threshold = std::accumulate(scratch.thresholds, scratch.thresholds + pixels, 0.0) /
+                threshold = std::accumulate(thresholds, thresholds + pixels, 0.0) /
                             static_cast<double>(pixels);
             }
         } else {
-            std::fill_n(scratch.thresholds, pixels, static_cast<float>(threshold));
+            std::fill_n(thresholds, pixels, static_cast<float>(threshold));
         }
         largest_sizes(frame_of(differences, frame), scratch.sizes);
-        compare(scratch, pixels, 1, scratch.moves);
-        clean_frame(scratch, rows, columns, reach);
-        if (connects) {
-            compare(scratch, pixels, static_cast<float>(parameters.hysteresis), scratch.cleaned);
-            std::swap(scratch.moves, scratch.cleaned);
-            const auto surely_moves = [&](const Run& run) -> index_t {
-                return std::memchr(scratch.cleaned + at(run.row, run.begin), 1,
-                                   static_cast<std::size_t>(run.end - run.begin)) != nullptr;
-            };
-            leave_out_regions(scratch, rows, columns, 1, true, 1, surely_moves);
-            clean_frame(scratch, rows, columns, reach);
+        compare(scratch, 1, scratch.moves);
+        clean_frame(scratch);
+        if (connects(parameters)) connect(scratch, static_cast<float>(parameters.hysteresis));
+        if (removes_shadows(inputs, parameters)) {
+            remove_shadows(scratch, frame_of(inputs.frames, frame),
+                           frame_of(inputs.backgrounds, frame));
         }
-        if (shadows) {
-            const Channels picture = frame_of(inputs.frames, frame);
-            const Channels ground = frame_of(inputs.backgrounds, frame);
-            bool removed = false;
-            for (index_t row = 0; row < rows; ++row) {
-                for (index_t x = 0; x < columns; ++x) {
-                    const index_t i = at(row, x);
-                    if (scratch.moves[i] == 0) continue;
-                    if (in_shadow(picture, ground, row, x, scratch.thresholds[i])) {
-                        scratch.moves[i] = 0;
-                        removed = true;
-                    }
-                }
-            }
-            if (removed) clean_frame(scratch, rows, columns, reach);
-        }
-        if (parameters.fill_holes) {
-            const auto at_edge = [&](const Run& run) -> index_t {
-                return run.row == 0 || run.row == rows - 1 || run.begin == 0 || run.end == columns;
-            };
-            leave_out_regions(scratch, rows, columns, 0, false, 1, at_edge);
-        }
-        if (parameters.min_area > 1) {
-            const auto area = [](const Run& run) { return run.end - run.begin; };
-            leave_out_regions(scratch, rows, columns, 1, true, parameters.min_area, area);
-        }
-        for (index_t row = 0; row < rows; ++row) {
-            std::transform(
-                scratch.moves + at(row, 0), scratch.moves + at(row, columns), &masks(frame, row, 0),
-                [](std::uint8_t moves) { return static_cast<std::uint8_t>(255 * moves); });
-        }
+        if (parameters.fill_holes) fill_holes(scratch);
+        if (parameters.min_area > 1) remove_small_regions(scratch, parameters.min_area);
+        store_mask(scratch, masks, frame);
     };
-    core::for_each_task(cpu, extent[0], core::scratch_bytes_of<FrameScratch>(rows, columns, reach),
+    core::for_each_task(cpu, frames,
+                        static_cast<std::size_t>(mask_scratch_bytes(parameters, rows, columns)),
                         of_frame);
     return threshold;
 }

@@ -24,4 +24,8 @@ template <class T>
 inline constexpr double jacobi_tolerance = sizeof(T) == 4 ? 1e-4 : 1e-9;
 inline constexpr int most_jacobi_sweeps = 20;
 
+/// Masks are found of as many frames together as fit: 49 of 640 x 480. The memory of more would not
+/// stay in the second-level cache.
+inline constexpr long long mask_scratch_bytes = 64 << 20;
+
 }  // namespace aperture::rpca::tuning

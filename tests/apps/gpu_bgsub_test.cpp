@@ -3,11 +3,14 @@
 // Results of `bgsub` on a GPU compared with those on the CPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "apps/bgsub/separator.hpp"
+#include "tests/same_bytes.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::apps {
@@ -87,6 +90,46 @@ TEST_F(GpuBgsub, FindsTheCpusBackgroundByQr) {
 TEST_F(GpuBgsub, FindsTheCpusBackgroundByProjections) {
     options_.parameters.solver = rpca::Solver::accaltproj;
     expect_the_cpus();
+}
+
+TEST_F(GpuBgsub, FindsTheMasksOfItsBackground) {
+    constexpr index_t rows = 50;
+    const auto separator = separators_on(*device_.gpu, options_).make(frames, values);
+    ASSERT_TRUE(separator->finds_masks());
+    const std::vector<float> of_clip = clip();
+    core::Array<float, 2> background({frames, values});
+    separator->run({of_clip.data(), {frames, values}}, background.view(), {});
+    core::Array<float, 4> differences({frames, 1, rows, values / rows});
+    core::Array<std::uint8_t, 3> masks({frames, rows, values / rows});
+    const double threshold = separator->find_masks(options_.mask, differences.view(), masks.view());
+    EXPECT_GT(separator->transfer_ms(), 0);
+
+    core::Array<float, 4> expected_differences(differences.extent());
+    core::Array<std::uint8_t, 3> expected(masks.extent());
+    core::Array<float, 2> scales({rows, values / rows});
+    const auto all = std::as_const(expected_differences).view();
+    rpca::subtract_backgrounds(cpu_, {of_clip.data(), {frames, values}}, background.view(),
+                               {expected_differences.data(), {frames, values}});
+    rpca::pixel_scales(cpu_, all, scales);
+    EXPECT_NEAR(rpca::find_masks(cpu_,
+                                 {all,
+                                  std::as_const(scales).view(),
+                                  {of_clip.data(), all.extent},
+                                  {background.data(), all.extent}},
+                                 options_.mask, expected),
+                threshold, 1e-9);
+    EXPECT_TRUE(tests::same_bytes(differences, expected_differences));
+    EXPECT_TRUE(tests::same_bytes(masks, expected));
+    EXPECT_GT(std::count(masks.begin(), masks.end(), 255), 1000);
+
+    // Neither background nor differences are copied.
+    separator->run({of_clip.data(), {frames, values}}, {}, {});
+    std::fill(masks.begin(), masks.end(), std::uint8_t{7});
+    separator->find_masks(options_.mask, {}, masks.view());
+    EXPECT_TRUE(tests::same_bytes(masks, expected));
+
+    options_.precision = SolvePrecision::fp64;
+    EXPECT_FALSE(separators_on(*device_.gpu, options_).make(frames, values)->finds_masks());
 }
 
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {

@@ -49,7 +49,8 @@ inline constexpr float pixel_threshold(float scale) {
     constexpr float least = 8;
     constexpr float per_scale = 3;
     constexpr float most = 40;
-    const float threshold = least + per_scale * scale;
+    // A product that is added to would be rounded on one machine and not on another.
+    const float threshold = per_scale * (scale + least / per_scale);
     return threshold < most ? threshold : most;
 }
 
@@ -59,37 +60,49 @@ void validate(const MaskParameters& parameters);
 
 /// differences = |frames - backgrounds|. A frame stride of 0 makes one background that of all
 /// frames. `differences` may alias one of the others. Throws core::InvalidArgument if extents
-/// differ or values are not contiguous.
+/// differ or values are not contiguous. Asynchronous on a Gpu.
 void subtract_backgrounds(core::Cpu& cpu, FramesView<const float, core::Host> frames,
                           FramesView<const float, core::Host> backgrounds,
                           FramesView<float, core::Host> differences);
+void subtract_backgrounds(core::Gpu& gpu, FramesView<const float, core::Device> frames,
+                          FramesView<const float, core::Device> backgrounds,
+                          FramesView<float, core::Device> differences);
 
 /// Standard deviation of normal noise with the same median of |difference|: median / 0.6745. Sparse
-/// outliers hardly change it. Samples 10^6 to 2 10^6 values of larger inputs.
+/// outliers hardly change it. Samples 10^6 to 2 10^6 values of larger inputs. On a Gpu it waits for
+/// the samples, which are sorted on the host.
 double noise_deviation(DifferencesView<core::Host> differences);
+double noise_deviation(core::Gpu& gpu, DifferencesView<core::Device> differences);
 
 /// Each pixel's median over the frames of its largest |difference| in a channel; of long inputs,
 /// over 33 to 64 frames at equal distances. With fewer than 10 frames, all pixels have the median
 /// of all. Throws core::InvalidArgument if extents differ, rows are not contiguous, or there is no
-/// frame.
+/// frame. Asynchronous on a Gpu, with 10 frames or more. Sizes are counted, not sorted: the
+/// median's bits are found one after the other.
 void pixel_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
                   ScalesView<core::Host> scales);
+void pixel_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
+                  ScalesView<core::Device> scales);
 
 /// Continues `pixel_scales` for later frames: a scale grows or shrinks by 2 % a frame towards the
 /// pixel's largest |difference|, by 0.2 % where `masks` show foreground. Throws as `pixel_scales`.
+/// Asynchronous on a Gpu.
 void follow_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
                    MasksView<core::Host> masks, ScalesView<core::Host> scales);
+void follow_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
+                   MasksView<core::Device> masks, ScalesView<core::Device> scales);
 
 /// What masks are found from.
+template <class Space>
 struct MaskInputs {
-    DifferencesView<core::Host> differences;
+    DifferencesView<Space> differences;
     /// For thresholds that follow the pixel; each is averaged with those of 5 x 5 pixels. Not used
     /// otherwise.
-    ScalesView<core::Host, const float> scales{};
+    ScalesView<Space, const float> scales{};
     /// Of the extents of `differences`. If empty, no shadow is removed. The stride of the
     /// backgrounds' frames may be 0.
-    DifferencesView<core::Host> frames{};
-    DifferencesView<core::Host> backgrounds{};
+    DifferencesView<Space> frames{};
+    DifferencesView<Space> backgrounds{};
 };
 
 /// Finds masks frame by frame: differences above the threshold and their median; with hysteresis
@@ -97,8 +110,14 @@ struct MaskInputs {
 /// median again; with holes filled; without small regions. The window of the median is clipped at
 /// the picture's edge. Returns the threshold used, or the mean of those that follow the pixels.
 /// Throws core::InvalidArgument as `validate` does, if the inputs or the masks have other sizes, if
-/// rows are not contiguous, and for frames of 2^31 pixels.
-double find_masks(core::Cpu& cpu, const MaskInputs& inputs, const MaskParameters& parameters,
-                  MasksView<core::Host> masks);
+/// rows are not contiguous, and for frames of 2^31 pixels. All executors find the same masks. On a
+/// Gpu it waits for a mean of thresholds and for `noise_deviation`, and is asynchronous otherwise.
+double find_masks(core::Cpu& cpu, const MaskInputs<core::Host>& inputs,
+                  const MaskParameters& parameters, MasksView<core::Host> masks);
+double find_masks(core::Gpu& gpu, const MaskInputs<core::Device>& inputs,
+                  const MaskParameters& parameters, MasksView<core::Device> masks);
+
+/// Bytes of main memory that `find_masks` takes for each thread of a Cpu.
+index_t mask_scratch_bytes(const MaskParameters& parameters, index_t rows, index_t columns);
 
 }  // namespace aperture::rpca
