@@ -46,9 +46,6 @@ bool quick = false;
 template <class Executor>
 const std::string device = core::is_gpu<Executor> ? "gpu/" : "cpu/";
 
-const std::vector<std::pair<const char*, Fusion>> fusions{
-    {"none", Fusion::none}, {"thesis", Fusion::thesis}, {"planned", Fusion::planned}};
-
 /// What predictions are made for: this machine.
 template <class Executor>
 compose::Machine machine() {
@@ -366,7 +363,7 @@ void register_vectors() {
     const std::string text =
         core::text("program p { input b: ", vector, "input c: ", vector, "local a: ", vector,
                    "a = add(b, c); a = multiply(a, a); return a; }");
-    for (const auto& [word, fusion] : fusions) {
+    for (const auto& [word, fusion] : compose::fusion_choices) {
         add_point(core::text(device<Executor>, "anderson_5.3/", word, "/", length),
                   [=, fusion = fusion](benchmark::State& state, const std::string& name) {
                       const Program program = compose::parse(text);
@@ -393,7 +390,7 @@ void register_jacobi() {
         constexpr index_t rows = 388, columns = 584;
         return compose::thesis::jacobi(rows, columns, 400);
     };
-    for (const auto& [word, fusion] : fusions) {
+    for (const auto& [word, fusion] : compose::fusion_choices) {
         add_point(
             core::text("cpu/anderson_5.6/", word, "/jacobi"),
             [=, fusion = fusion](benchmark::State& state, const std::string& name) {
@@ -540,7 +537,7 @@ void register_flow() {
                   rates(state, best, 1, flops);
               });
     const FlowSolver& blockwise = flow_solvers[1];
-    for (const auto& [word, fusion] : fusions) {
+    for (const auto& [word, fusion] : compose::fusion_choices) {
         add_point(core::text(device<Executor>, "anderson_7.8/", word, "/", size),
                   [=, fusion = fusion](benchmark::State& state, const std::string& name) {
                       measure_call<Executor>(

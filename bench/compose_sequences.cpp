@@ -107,13 +107,10 @@ void on_gpu(benchmark::State& state, const std::string& name, const BlasSequence
 }
 #endif
 
-constexpr std::pair<const char*, Fusion> fusions[] = {
-    {"none", Fusion::none}, {"thesis", Fusion::thesis}, {"planned", Fusion::planned}};
-
 template <class Run>
 void register_all(const char* device, index_t order, const Run& run) {
     for (const BlasSequence& sequence : compose::blas_sequences) {
-        for (const auto& [word, fusion] : fusions) {
+        for (const auto& [word, fusion] : compose::fusion_choices) {
             add_measured(
                 core::text(device, "sequences/", sequence.name, "/", word, "/", order),
                 [=, &sequence, fusion = fusion](benchmark::State& state, const std::string& name) {

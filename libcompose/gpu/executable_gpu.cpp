@@ -76,9 +76,13 @@ class SteppedMemory {
                                           gpu_.stream()));
         core::expects(value_on_host<int>(gpu_, unended) == 0,
                       "a loop did not end within its limit");
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            auto& home = now_[i] = static_cast<SymbolId>(i);
-            while (memory_.home(home) != row[i]) home = (home + 1) % static_cast<int>(row.size());
+        const auto symbols = static_cast<int>(row.size());
+        for (int i = 0; i < symbols; ++i) {
+            SymbolId& home = now_[static_cast<std::size_t>(i)] = i;
+            for (int others = 0; memory_.home(home) != row[static_cast<std::size_t>(i)]; ++others) {
+                core::expects(others < symbols, "a loop left a value where no symbol has one");
+                home = (home + 1) % symbols;
+            }
         }
     }
     void* of(SymbolId id) const { return memory_.home(now_[static_cast<std::size_t>(id)]); }

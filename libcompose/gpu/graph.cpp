@@ -24,10 +24,6 @@ bool may_leave(const Step& step) {
 
 bool is_known(const Plan& plan) { return is_unrolled(*plan.program, plan.steps); }
 
-struct DestroyGraph {
-    void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
-};
-
 /// Walks through a plan whose loops are counted, in the order of a run.
 template <class OnKernel, class OnCount>
 void walk(const Program& program, const std::vector<Step>& steps, const OnKernel& on_kernel,
@@ -243,10 +239,8 @@ int count_loops(const std::vector<Step>& steps) {
 
 Graph::Graph(const Plan& plan, const GpuKernels& kernels, const DeviceMemory& memory,
              const std::vector<Placement>& placements) {
-    cudaGraph_t graph = nullptr;
-    APERTURE_CUDA_TRY(cudaGraphCreate(&graph, 0));
-    const std::unique_ptr<CUgraph_st, DestroyGraph> owner(graph);
-    capture(graph, [&](cudaStream_t stream) {
+    const OwnedGraph graph = new_graph();
+    capture(graph.get(), [&](cudaStream_t stream) {
         Builder builder(plan, kernels, memory);
         if (is_known(plan)) {
             builder.submit_known(stream, plan.steps, placements);
@@ -254,9 +248,7 @@ Graph::Graph(const Plan& plan, const GpuKernels& kernels, const DeviceMemory& me
             builder.submit_decided(stream, plan.steps);
         }
     });
-    cudaGraphExec_t ready = nullptr;
-    APERTURE_CUDA_TRY(cudaGraphInstantiate(&ready, graph, 0));
-    graph_.reset(ready);
+    graph_ = instantiate(graph);
 }
 
 void Graph::launch(cudaStream_t stream) const {

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <memory>
 #include <vector>
 
 #include "libcompose/gpu/device_memory.hpp"
 #include "libcompose/gpu/gpu_kernels.hpp"
+#include "libcompose/gpu/graph_owners.hpp"
 
 namespace aperture::compose {
 
@@ -29,10 +27,7 @@ class Graph {
     void launch(cudaStream_t stream) const;
 
   private:
-    struct Destroy {
-        void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
-    };
-    std::unique_ptr<CUgraphExec_st, Destroy> graph_;
+    ReadyGraph graph_;
 };
 
 }  // namespace aperture::compose

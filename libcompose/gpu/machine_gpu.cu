@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
+#include "libcompose/gpu/graph_owners.hpp"
 #include "libcompose/search.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/gpu/grid.cuh"
@@ -74,31 +74,23 @@ double least_seconds(core::Gpu& gpu, int runs, const Action& action) {
     return least;
 }
 
-struct DestroyGraph {
-    void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
-    void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
-};
-
 /// Of a kernel of a graph whose kernels wait for each other, as those of plans do.
 double launch_seconds(core::Gpu& gpu) {
     constexpr int launches = 256;
-    cudaGraph_t graph = nullptr;
-    APERTURE_CUDA_TRY(cudaGraphCreate(&graph, 0));
-    const std::unique_ptr<CUgraph_st, DestroyGraph> owner(graph);
+    const OwnedGraph graph = new_graph();
     cudaKernelNodeParams parameters{};
     parameters.func = reinterpret_cast<void*>(&empty_kernel);
     parameters.gridDim = parameters.blockDim = dim3(1);
     cudaGraphNode_t last = nullptr;
     for (int i = 0; i < launches; ++i) {
         cudaGraphNode_t node = nullptr;
-        APERTURE_CUDA_TRY(cudaGraphAddKernelNode(&node, graph, &last, i > 0 ? 1 : 0, &parameters));
+        APERTURE_CUDA_TRY(
+            cudaGraphAddKernelNode(&node, graph.get(), &last, i > 0 ? 1 : 0, &parameters));
         last = node;
     }
-    cudaGraphExec_t ready = nullptr;
-    APERTURE_CUDA_TRY(cudaGraphInstantiate(&ready, graph, 0));
-    const std::unique_ptr<CUgraphExec_st, DestroyGraph> executable(ready);
+    const ReadyGraph ready = instantiate(graph);
     const double seconds = least_seconds(
-        gpu, 5, [&](int) { APERTURE_CUDA_TRY(cudaGraphLaunch(ready, gpu.stream())); });
+        gpu, 5, [&](int) { APERTURE_CUDA_TRY(cudaGraphLaunch(ready.get(), gpu.stream())); });
     return seconds / launches;
 }
 

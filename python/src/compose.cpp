@@ -31,10 +31,6 @@
 namespace aperture::python {
 namespace {
 
-constexpr core::Choices<compose::Fusion, 3> fusions{{{"none", compose::Fusion::none},
-                                                     {"thesis", compose::Fusion::thesis},
-                                                     {"planned", compose::Fusion::planned}}};
-
 constexpr core::Choices<compose::Tier, 3> tiers{{{"automatic", compose::Tier::automatic},
                                                  {"interpreted", compose::Tier::interpreted},
                                                  {"compiled", compose::Tier::compiled}}};
@@ -132,7 +128,8 @@ nb::dlpack::dtype dtype_of(compose::Dtype dtype) {
 template <class Worker>
 class ComposedProgramOn {
   public:
-    /// `fusion`: a word of `fusions`, or "tuned". `where`: the number of threads, or of the GPU.
+    /// `fusion`: a word of `compose::fusion_choices`, or "tuned". `where`: the number of threads,
+    /// or of the GPU.
     ComposedProgramOn(const std::string& text, const std::vector<BodyOperation>& operations,
                       const std::string& fusion, const std::string& tier, int where)
         : worker_(where),
@@ -186,8 +183,8 @@ class ComposedProgramOn {
 
     /// Predictions are made for this CPU, or for an H100.
     compose::Plan plan_of(const std::string& text, const std::string& fusion) {
-        const auto word =
-            is_tuned_ ? compose::Fusion::thesis : core::parse_choice("fusion", fusions, fusion);
+        const auto word = is_tuned_ ? compose::Fusion::thesis
+                                    : core::parse_choice("fusion", compose::fusion_choices, fusion);
         compose::Machine machine = compose::h100;
         if constexpr (!core::is_gpu<Executor>) {
             if (word == compose::Fusion::planned) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aperture/compose/operation.hpp"
+#include "aperture/core/choices.hpp"
 
 /// Which calls run in one kernel.
 namespace aperture::compose {
@@ -20,6 +21,8 @@ enum class Fusion {
     /// that the data allow.
     planned,
 };
+inline constexpr core::Choices<Fusion, 3> fusion_choices{
+    {{"none", Fusion::none}, {"thesis", Fusion::thesis}, {"planned", Fusion::planned}}};
 
 /// What a device can do, for predictions.
 struct Machine {
