@@ -74,6 +74,7 @@ std::vector<BackgroundPeer> background_peers(int threads) {
         peers.push_back(peer(name, threads, create));
     };
     add("MOG", [] { return contributed::createBackgroundSubtractorMOG(); });
+    add("GMG", [] { return contributed::createBackgroundSubtractorGMG(); });
     add("CNT", [] { return contributed::createBackgroundSubtractorCNT(); });
     add("LSBP", [] { return contributed::createBackgroundSubtractorLSBP(); });
     add("GSOC", [] { return contributed::createBackgroundSubtractorGSOC(); });
@@ -85,7 +86,7 @@ std::string missing_background_peers() {
 #if APERTURE_OPENCV_BGSEGM
     return "";
 #else
-    return "MOG, CNT, LSBP and GSOC: OpenCV's contributed module bgsegm is not installed";
+    return "MOG, GMG, CNT, LSBP and GSOC: OpenCV's contributed module bgsegm is not installed";
 #endif
 }
 
@@ -93,7 +94,7 @@ std::string missing_background_peers() {
 
 std::vector<BackgroundPeer> background_peers(int) { return {}; }
 std::string missing_background_peers() {
-    return "MOG2, KNN, MOG, CNT, LSBP and GSOC: built without OpenCV";
+    return "MOG2, KNN, MOG, GMG, CNT, LSBP and GSOC: built without OpenCV";
 }
 
 #endif

@@ -24,8 +24,8 @@ struct BackgroundPeer {
 
 /// OpenCV's background subtractors with their own defaults on `threads` threads: MOG2 and KNN, both
 /// also with detectShadows off, since a mask loses what they classify as shadow; from its
-/// contributed modules, if installed, MOG, CNT, LSBP and GSOC. (GMG has no mask for its first 120
-/// frames.) Empty in a build without OpenCV.
+/// contributed modules, if installed, MOG, GMG (whose first 120 masks are empty), CNT, LSBP and
+/// GSOC. Empty in a build without OpenCV.
 std::vector<BackgroundPeer> background_peers(int threads);
 
 /// Names the methods missing from `background_peers` and why; empty if none is.

@@ -99,6 +99,7 @@ void run_online(benchmark::State& state, Size size, const std::string& name) {
         const core::Stopwatch watch;
         for (index_t f = 0; f < size.frames; ++f) {
             pca.next({&m(f, 0), {size.values}}, {&backgrounds(f, 0), {size.values}}, {});
+            pca.learn({});
         }
         return watch.seconds();
     });

@@ -57,7 +57,7 @@ APERTURE_HD float larger_size(float size, float difference) {
 /// The next scale of a pixel (follow_scales).
 APERTURE_HD float followed_scale(float scale, float size, bool moves) {
     constexpr float grown = 1.02F;
-    constexpr float foreground_grown = 1.002F;
+    constexpr float foreground_grown = 1.0002F;
     constexpr float least = 0.1F;
     const bool grows = size > scale;
     const float still = grows ? grown : 1 / grown;

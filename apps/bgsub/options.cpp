@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bgsub/options.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -25,10 +27,10 @@ writes video.mask.mkv (255 where something moves) and video.overlay.mp4 (the mas
 writes the background and how far each pixel is from it, as arrays of NumPy.
 
   bgsub video.avi --window 200 --overlap 40
-does the same to a video of any length, 200 frames at a time.
+does the same to a video of any length by robust PCA, 200 frames at a time.
 
-  bgsub video.avi --online
-does the same frame by frame after the first 100, in constant memory.
+  bgsub video.avi --method online
+does the same frame by frame, in constant memory.
 
   bgsub highway --frames 500:600 --truth highway --out-format png --out result/highway
 reads frames from a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
@@ -73,21 +75,23 @@ void add_stabilise_option(CommandLine& line, BgsubOptions& options) {
     line.choice("--stabilise", rpca::stabilise_choices, options.stabilise,
                 "Bring the frames of a camera that shakes to a common one first, by shifts, affine "
                 "maps or homographies; auto: by affine maps if it shakes")
-        .default_text("auto, off with --online");
+        .default_text("auto, off with --method online");
 }
 
-void add_solver_options(CommandLine& line, BgsubOptions& options) {
+void add_method_options(CommandLine& line, BgsubOptions& options, bool& online) {
     rpca::Parameters& p = options.parameters;
     line.choice("--method", background_choices, options.method,
-                "Robust PCA, or each pixel's median over the frames")
-        .default_text("rpca");
+                "Robust PCA of all frames; a background that is updated frame by frame, in bounded "
+                "memory; each pixel's median over the frames; or what suits the clip")
+        .default_text("auto");
+    line.flag("--online", online, "The same as --method online");
     line.choice("--solver", rpca::solver_choices, p.solver,
                 "Inexact augmented Lagrange multipliers; alternating directions; or accelerated "
                 "alternating projections, which are faster for a background of known rank")
         .default_text("ialm");
     line.whole_number("--rank", "R", p.rank, 1, most_frames,
                       "Maximum rank of the background with accaltproj (default: a tenth of the "
-                      "frames, at most 10) or --online (default 2)");
+                      "frames, at most 10)");
     line.choice("--svd", rpca::svd_choices, p.svd,
                 "Compute singular values from the Gram matrix, or from R of a QR decomposition")
         .default_text("gram");
@@ -107,15 +111,18 @@ void add_solver_options(CommandLine& line, BgsubOptions& options) {
 }
 
 void add_online_options(CommandLine& line, BgsubOptions& options) {
-    line.flag("--online", options.online,
-              "Update the background frame by frame, in bounded memory, starting from the first "
-              "frames");
+    const rpca::OnlineParameters& p = options.following;
     line.whole_number("--burn-in", "N", options.burn_in, 1, most_frames,
-                      core::text("Number of first frames that --online solves together (default ",
+                      core::text("With --method online: number of first frames whose median the "
+                                 "background may begin with (default ",
                                  options.burn_in, ")"));
     line.number("--memory", "N", options.following.memory, {1, 1e9},
-                core::text("Age in frames at which a frame's weight in --online is 1/e (default ",
-                           options.following.memory, ")"));
+                core::text("With --method online: age in frames at which a frame's weight is 1/e "
+                           "(default ",
+                           p.memory, ")"));
+    line.number(
+        "--patience", "N", options.following.patience, {1, 1e9},
+        core::text("The same for what stands still in the foreground (default ", p.patience, ")"));
 }
 
 void add_mask_options(CommandLine& line, BgsubOptions& options) {
@@ -155,22 +162,47 @@ bool has_input_folder(const std::vector<path>& inputs) {
     return is_folder(inputs) && std::filesystem::is_directory(inputs.front() / "input", error);
 }
 
+constexpr std::array only_rpca{"--solver",    "--svd",       "--lambda",
+                               "--tolerance", "--precision", "--max-iterations",
+                               "--until",     "--rank"};
+constexpr std::array only_online{"--burn-in", "--memory", "--patience"};
+
+bool stabilises(const BgsubOptions& options) {
+    return options.stabilise != rpca::Stabilise::automatic &&
+           options.stabilise != rpca::Stabilise::off;
+}
+
+/// Names the method that options need, if the user has not.
+void infer_method(const CommandLine& line, BgsubOptions& options) {
+    if (options.method != BackgroundMethod::automatic) return;
+    const auto needs = [&](const char* option, BackgroundMethod method) {
+        if (options.method != BackgroundMethod::automatic) return;
+        options.method = method;
+        options.method_reason = core::text("it is what ", option, " is for");
+    };
+    const auto given = [&](const auto& names, BackgroundMethod method) {
+        for (const char* option : names) {
+            if (line.given(option)) needs(option, method);
+        }
+    };
+    given(only_rpca, BackgroundMethod::rpca);
+    given(only_online, BackgroundMethod::online);
+    given(std::array{"--window", "--repeat", "--resume"}, BackgroundMethod::rpca);
+    if (stabilises(options)) needs("--stabilise", BackgroundMethod::rpca);
+    const bool on_gpu = options.common.device.kind == DeviceKind::gpu;
+    if (on_gpu) needs("--device gpu", BackgroundMethod::rpca);
+}
+
 void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
     const rpca::Parameters& p = options.parameters;
     const bool rpca = options.method == BackgroundMethod::rpca;
-    for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
-                               "--max-iterations", "--until"}) {
-        line.needs(option, "--method rpca", rpca);
-    }
+    for (const char* option : only_rpca) line.needs(option, "--method rpca", rpca);
+    for (const char* option : only_online) line.needs(option, "--method online", options.online());
     const bool projects = p.solver == rpca::Solver::accaltproj;
-    line.needs("--rank", "--solver accaltproj or --online", projects || options.online);
-    line.needs("--burn-in", "--online", options.online);
-    line.needs("--memory", "--online", options.online);
-    line.needs("--online", "--method rpca", rpca);
-    for (const auto* option : {"--window", "--repeat", "--solver", "--svd", "--lambda",
-                               "--tolerance", "--precision", "--max-iterations", "--until"}) {
-        core::expects(!line.given(option) || !options.online, option,
-                      " cannot be combined with --online");
+    line.needs("--rank", "--solver accaltproj", projects);
+    for (const char* option : {"--window", "--repeat", "--resume"}) {
+        core::expects(!line.given(option) || !options.online(), option,
+                      " cannot be combined with --method online");
     }
     for (const auto* option : {"--svd", "--lambda"}) {
         line.needs(option, "--solver ialm or admm", !projects);
@@ -183,10 +215,8 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
     line.needs("--resume", "--out-format png: other files appear when all frames are done",
                options.format == OutFormat::png);
     line.needs("--resume", "the mask among --save", options.saves(Content::mask));
-    const bool stabilises = options.stabilise != rpca::Stabilise::automatic &&
-                            options.stabilise != rpca::Stabilise::off;
-    core::expects(!stabilises || !options.online, "--stabilise cannot be combined with --online");
-    core::expects(!options.resume || !options.online, "--resume cannot be combined with --online");
+    core::expects(!stabilises(options) || !options.online(),
+                  "--stabilise cannot be combined with --method online");
     core::expects(
         options.precision == SolvePrecision::fp64 || p.tolerance >= rpca::least_fp32_tolerance,
         "--tolerance ", p.tolerance, " requires --precision fp64: in fp32 the residual ",
@@ -278,7 +308,8 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
                      example);
     add_frame_options(line, options);
     add_stabilise_option(line, options);
-    add_solver_options(line, options);
+    bool online = false;
+    add_method_options(line, options, online);
     add_online_options(line, options);
     add_mask_options(line, options);
     add_run_options(line, "PREFIX",
@@ -286,10 +317,18 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
                     "video or folder, beside it)",
                     options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
+    if (online) {
+        core::expects(!line.given("--method") || options.online(),
+                      "--online cannot be combined with --method ",
+                      choice_name(background_choices, options.method));
+        options.method = BackgroundMethod::online;
+    }
+    infer_method(line, options);
     refuse_conflicts(line, options);
-    if (options.online && line.given("--rank")) options.following.rank = options.parameters.rank;
-    if (options.online) rpca::validate(options.following);
-    if (options.online) options.stabilise = rpca::Stabilise::off;
+    rpca::OnlineParameters& following = options.following;
+    if (!line.given("--patience"))
+        following.patience = std::max(following.patience, following.memory);
+    if (options.online()) rpca::validate(following);
     options.mask.fill_holes = !options.keep_holes;
     options.mask.remove_shadows = !options.keep_shadows;
     if (options.until == RunUntil::mask) {

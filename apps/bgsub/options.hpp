@@ -19,15 +19,18 @@ namespace aperture::apps {
 
 using core::index_t;
 
-enum class BackgroundMethod { rpca, median };
+enum class BackgroundMethod { automatic, rpca, online, median };
 enum class OutFormat { mp4, png, npy, h5 };
 enum class Content { background, foreground, mask, overlay };
 enum class FrameColour { grey, rgb };
 enum class SolvePrecision { fp32, fp64 };
 enum class RunUntil { tolerance, mask };
 
-inline constexpr Choices<BackgroundMethod, 2> background_choices{
-    {{"rpca", BackgroundMethod::rpca}, {"median", BackgroundMethod::median}}};
+inline constexpr Choices<BackgroundMethod, 4> background_choices{
+    {{"auto", BackgroundMethod::automatic},
+     {"rpca", BackgroundMethod::rpca},
+     {"online", BackgroundMethod::online},
+     {"median", BackgroundMethod::median}}};
 inline constexpr Choices<OutFormat, 4> out_format_choices{{{"mp4", OutFormat::mp4},
                                                            {"png", OutFormat::png},
                                                            {"npy", OutFormat::npy},
@@ -68,7 +71,8 @@ struct BgsubOptions {
     bool resume = false;  ///< keep the windows whose pictures are there
 
     rpca::Stabilise stabilise = rpca::Stabilise::automatic;
-    BackgroundMethod method = BackgroundMethod::rpca;
+    BackgroundMethod method = BackgroundMethod::automatic;
+    std::string method_reason;  ///< why, where the user has not named it
     SolvePrecision precision = SolvePrecision::fp32;
     RunUntil until = RunUntil::tolerance;
     rpca::Parameters parameters;
@@ -77,14 +81,14 @@ struct BgsubOptions {
     bool keep_shadows = false;
     std::optional<std::filesystem::path> truth;
 
-    bool online = false;                    ///< process frame by frame
-    index_t burn_in = rpca::usual_burn_in;  ///< frames solved together at the start
+    index_t burn_in = rpca::usual_burn_in;  ///< first frames, of which the online background begins
     rpca::OnlineParameters following;
 
     bool in_turn = false;  ///< reading, computing and writing do not overlap
     index_t window = 0;    ///< frames solved together; 0: all
     index_t overlap = 0;   ///< frames shared with the previous window
 
+    bool online() const { return method == BackgroundMethod::online; }
     bool saves(Content content) const {
         return std::find(saved.begin(), saved.end(), content) != saved.end();
     }

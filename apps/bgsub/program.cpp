@@ -9,10 +9,11 @@ namespace aperture::apps {
 namespace {
 
 template <class Executor>
-void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options, Console& console) {
+void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
+             const Samples& samples, Console& console) {
     media::OutputSet outputs;
     const BgsubResults results =
-        run_bgsub(separators_on(executor, options), cpu, options, console, outputs);
+        run_bgsub(separators_on(executor, options), cpu, options, samples, console, outputs);
     Report report = begin_report(executor, options, results.times,
                                  describe(options, results.shape, results.solved_frames));
     report.total_ms = results.total_ms;
@@ -21,9 +22,11 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options, Co
     commit_outputs(options.common, report, console, outputs, summary(options, results, report));
 }
 
-void run(const BgsubOptions& options, core::Cpu& cpu, Console& console) {
+void run(const BgsubOptions& given, core::Cpu& cpu, Console& console) {
+    const Samples samples = sample_frames(given);
+    const BgsubOptions options = choose_method(given, samples, cpu);
     with_executor(device_for(options, console), cpu, console,
-                  [&](auto& executor) { process(executor, cpu, options, console); });
+                  [&](auto& executor) { process(executor, cpu, options, samples, console); });
 }
 
 }  // namespace

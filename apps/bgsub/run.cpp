@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "aperture/core/memory.hpp"
+#include "aperture/rpca/clip_background.hpp"
 #include "apps/bgsub/cdnet_truth.hpp"
 #include "apps/bgsub/result_writers.hpp"
 #include "apps/bgsub/separator.hpp"
@@ -38,14 +39,15 @@ struct MemoryNeed {
     index_t fixed_bytes;      ///< of any number of frames
 
     MemoryNeed(const BgsubOptions& options, const FrameShape& shape, const Separators& chosen,
-               int threads)
+               const Samples& samples, int threads)
         : separators(chosen),
           values(shape.values()),
           clip_bytes(float_bytes(values) + picture_bytes(options, shape)),
           // Background, difference, mask.
           work_bytes(2 * float_bytes(values) + shape.pixels() +
                      (options.stabilise == rpca::Stabilise::off ? 0 : common_bytes(values))),
-          fixed_bytes(output_bytes(options, shape) +
+          // Samples and their differences.
+          fixed_bytes(output_bytes(options, shape) + 2 * float_bytes(samples.size()) +
                       threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {
         for (const Content content : {Content::background, Content::foreground}) {
             if (options.saves(content)) saved_bytes += float_bytes(values);
@@ -100,10 +102,11 @@ std::string gigabytes(double bytes) {
 class Subtraction {
   public:
     Subtraction(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
-                Console& console)
+                const Samples& samples, Console& console)
         : separators_(separators),
           cpu_(cpu),
           options_(options),
+          samples_(samples),
           console_(console),
           reader_(options) {
         if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
@@ -163,7 +166,7 @@ class Subtraction {
 
     /// Number of frames in the first solve.
     index_t first_frames() const {
-        if (options_.online) return options_.burn_in;
+        if (options_.online()) return options_.burn_in;
         return options_.window > 0 ? options_.window : unlimited;
     }
 
@@ -172,7 +175,7 @@ class Subtraction {
         return options_.window > 0 ? options_.window - options_.overlap : frames_between;
     }
     /// Results that wait to be written while others are computed.
-    index_t write_behind() const { return options_.online ? frames_between : 1; }
+    index_t write_behind() const { return options_.online() ? frames_between : 1; }
 
     void expects_several_frames(index_t frames) const {
         core::expects(frames > 1, reader_.source().name(), ": 1 frame, but at least 2 are ",
@@ -190,7 +193,7 @@ class Subtraction {
     index_t fitting_frames() const {
         const auto free = core::available_memory();
         if (!free) return unlimited;
-        const MemoryNeed need(options_, found_.shape, separators_, cpu_.threads());
+        const MemoryNeed need(options_, found_.shape, separators_, samples_, cpu_.threads());
         const index_t expected = reader_.source().expected();
         if (first_frames() < unlimited) {
             const index_t window =
@@ -198,10 +201,10 @@ class Subtraction {
             const index_t all = expected > 0 ? expected : unlimited;
             // One more is being read.
             const index_t kept = std::min(window + read_ahead() + 1, all);
-            const index_t written = options_.online ? write_behind() : window < all ? window : 0;
+            const index_t written = options_.online() ? write_behind() : window < all ? window : 0;
             const double bytes = need.of(window, kept, written);
             core::expects(bytes <= static_cast<double>(*free),
-                          options_.online ? "--burn-in " : "--window ", first_frames(), ": ",
+                          options_.online() ? "--burn-in " : "--window ", first_frames(), ": ",
                           gigabytes(bytes), " needed for frames of ", frame_size(), " pixels, but ",
                           gigabytes(static_cast<double>(*free)),
                           " are free; try fewer frames, or --scale");
@@ -219,8 +222,8 @@ class Subtraction {
     [[noreturn]] void refuse_for_memory(index_t frames, std::size_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
-            gigabytes(
-                MemoryNeed(options_, found_.shape, separators_, cpu_.threads()).of(frames, frames)),
+            gigabytes(MemoryNeed(options_, found_.shape, separators_, samples_, cpu_.threads())
+                          .of(frames, frames)),
             " needed for ", frames, " frames of ", frame_size(), " pixels, but ",
             gigabytes(static_cast<double>(free)),
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
@@ -279,18 +282,28 @@ class Subtraction {
         results->numbers = clip_.numbers;
         results->truth_numbers = clip_.truth_numbers;
         ++found_.windows;
+        if (found_.windows == 1) find_clip_background();
         const bool kept = options_.resume && read_pictures(options_, description_, *results);
         if (kept) {
             kept_frames_ += end - written_;
             ++found_.kept_windows;
         } else {
-            solve();
+            background_.reshape(clip_frames().extent);
+            difference_.reshape(background_.extent());
+            masks_.reshape({clip_.frames(), found_.shape.rows, found_.shape.columns});
+            if (options_.online()) {
+                follow_frames();
+            } else {
+                solve();
+            }
             move_results(*results);
         }
         for (index_t i = written_; i < end; ++i) {
             const auto* mask = &std::as_const(results->masks)(i, 0, 0);
-            found_.moving_share += static_cast<double>(
-                std::count(mask, mask + found_.shape.pixels(), std::uint8_t{255}));
+            const index_t moving =
+                std::count(mask, mask + found_.shape.pixels(), std::uint8_t{255});
+            found_.moving_share += static_cast<double>(moving);
+            if (2 * moving > found_.shape.pixels()) ++found_.covered_frames;
         }
         found_.frames += end - written_;
         written_ = end;
@@ -311,10 +324,8 @@ class Subtraction {
 
     /// Computes background, differences and masks of the frames in memory.
     void solve() {
-        const auto [channels, rows, columns] = found_.shape;
         const index_t frames = clip_.frames();
         const index_t values = found_.shape.values();
-        background_.reshape({frames, channels, rows, columns});
         find_camera_motion();
         // What the separator sees.
         core::View<const float, 2, Host> seen{clip_.values.data(), {frames, values}};
@@ -323,17 +334,15 @@ class Subtraction {
             seen = {common_.data(), {frames, common_.size() / frames}};
             background = {common_background_.data(), seen.extent};
         }
-        if (!separator_ || (seen.extent != solved_ && !options_.online)) {
+        if (!separator_ || seen.extent != solved_) {
             separator_ = separators_.make(frames, seen.extent[1]);
             solved_ = seen.extent;
         }
-        masks_there_ = separator_->finds_masks() && !camera_;
+        // What has to be changed, or compared with moved frames, is compared on the host.
+        masks_there_ = separator_->finds_masks() && !camera_ && !clip_background_;
         if (masks_there_ && !options_.saves(Content::background)) background = {};
-        const bool follows = options_.online && found_.windows > 1;
-        if (!follows) {
-            console_.phase(core::text("separating frames ", found_.frames, " to ",
-                                      found_.frames + frames - written_ - 1));
-        }
+        console_.phase(core::text("separating frames ", found_.frames, " to ",
+                                  found_.frames + frames - written_ - 1));
         rpca::Outcome outcome;
         const bool median = options_.method == BackgroundMethod::median;
         const auto once = [&] {
@@ -345,8 +354,7 @@ class Subtraction {
                                     gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, transfer_ms};
         };
-        const RunTimes times =
-            follows ? once() : repeat_runs(options_.common.repeat, console_, once);
+        const RunTimes times = repeat_runs(options_.common.repeat, console_, once);
         if (camera_) {
             const core::Stopwatch back;
             camera_->from_common(std::as_const(common_background_).view(), clip_frames(),
@@ -354,9 +362,48 @@ class Subtraction {
             stabilise_ms_ += back.ms();
         }
         const core::Stopwatch watch;
-        const double transfer_ms = find_masks();
+        if (clip_background_ && !camera_) {
+            rpca::correct_backgrounds(cpu_, *clip_background_, background_.view());
+        }
+        const double transfer_ms = masks_there_ ? find_masks_there() : 0;
+        if (!masks_there_) find_masks(0, frames);
         add(outcome, times, watch.ms() - transfer_ms);
         found_.times.transfer_ms += transfer_ms;
+    }
+
+    /// From the first frames, which are in memory, and samples of all.
+    void find_clip_background() {
+        if (samples_.size() == 0 && !options_.online()) return;
+        const auto first = clip_frames().slice(0, 0, std::min(clip_.frames(), options_.burn_in));
+        clip_background_ =
+            rpca::clip_background(cpu_, first, samples_.size() == 0 ? first : samples_.view());
+    }
+
+    /// Computes the results of the frames in memory, which follow those before.
+    void follow_frames() {
+        const index_t values = found_.shape.values();
+        if (!follower_) {
+            console_.phase("updating the background");
+            following_.emplace();
+            follower_.emplace(cpu_, values, options_.following);
+            follower_->begin({clip_background_->ground.data(), {values}});
+            scales_ = std::move(clip_background_->scales);
+        }
+        rpca::Outcome outcome;
+        outcome.converged = true;
+        double ms = 0;
+        const core::Stopwatch watch;
+        for (index_t i = 0; i < clip_.frames(); ++i) {
+            const core::Stopwatch follow;
+            follower_->next({clip_.values.data() + i * values, {values}},
+                            {background_.data() + i * values, {values}}, {});
+            ms += follow.ms();
+            find_masks(i, i + 1);
+            const core::Stopwatch learn;
+            follower_->learn(std::as_const(masks_).view()[i]);
+            ms += learn.ms();
+        }
+        add(outcome, {{{"rpca", ms, 0, 0}}, ms, 0}, watch.ms() - ms);
     }
 
     core::View<const float, 4, Host> clip_frames() const {
@@ -388,7 +435,7 @@ class Subtraction {
     /// Work of the multiplier methods: each iteration computes a product with an n x n matrix and
     /// one triangle of the Gram matrix. The other methods are memory bound.
     double gflop(const rpca::Outcome& outcome) const {
-        if (options_.online || options_.parameters.solver == rpca::Solver::accaltproj) return 0;
+        if (options_.parameters.solver == rpca::Solver::accaltproj) return 0;
         const auto n = static_cast<double>(clip_.frames());
         return 3e-9 * outcome.iterations * static_cast<double>(found_.shape.values()) * n * n;
     }
@@ -402,35 +449,36 @@ class Subtraction {
         return true;
     }
 
-    /// Returns the time of copies from the separator's executor.
-    double find_masks() {
-        const auto [channels, rows, columns] = found_.shape;
-        const core::Extents<2> extent{clip_.frames(), found_.shape.values()};
-        masks_.reshape({clip_.frames(), rows, columns});
-        const bool stored = !masks_there_ || options_.saves(Content::foreground);
-        difference_.reshape({stored ? clip_.frames() : 0, channels, rows, columns});
-        if (masks_there_) {
-            found_.threshold =
-                separator_->find_masks(options_.mask, difference_.view(), masks_.view());
-            return separator_->transfer_ms();
-        }
-        rpca::subtract_backgrounds(cpu_, {clip_.values.data(), extent},
-                                   {background_.data(), extent}, {difference_.data(), extent});
-        const rpca::DifferencesView<Host> differences = std::as_const(difference_).view();
+    /// Where the separator has frames and backgrounds. Returns the time of copies.
+    double find_masks_there() {
+        const bool stored = options_.saves(Content::foreground);
+        found_.threshold = separator_->find_masks(
+            options_.mask, stored ? difference_.view() : core::View<float, 4, Host>{},
+            masks_.view());
+        return separator_->transfer_ms();
+    }
+
+    /// Of frames `begin` to `end` - 1, whose backgrounds are there.
+    void find_masks(index_t begin, index_t end) {
+        const auto part = [&](const auto& frames) { return frames.slice(0, begin, end); };
+        const core::Extents<2> extent{end - begin, found_.shape.values()};
+        const auto frames = part(clip_frames());
+        const auto background = part(std::as_const(background_).view());
+        const auto difference = part(difference_.view());
+        const auto masks = part(masks_.view());
+        rpca::subtract_backgrounds(cpu_, {frames.data, extent}, {background.data, extent},
+                                   {difference.data, extent});
         const bool scaled = options_.mask.follows_pixels();
-        const bool follows = options_.online && found_.windows > 1;
-        if (scaled && !follows) {
-            scales_.reshape({rows, columns});
-            rpca::pixel_scales(cpu_, differences, scales_.view());
+        if (scaled && !options_.online()) {
+            scales_.reshape({found_.shape.rows, found_.shape.columns});
+            rpca::pixel_scales(cpu_, difference, scales_.view());
         }
-        found_.threshold = rpca::find_masks(cpu_,
-                                            {differences, std::as_const(scales_).view(),
-                                             clip_frames(), std::as_const(background_).view()},
-                                            options_.mask, masks_.view());
-        if (scaled && follows) {
-            rpca::follow_scales(cpu_, differences, masks_.view(), scales_.view());
+        found_.threshold =
+            rpca::find_masks(cpu_, {difference, std::as_const(scales_).view(), frames, background},
+                             options_.mask, masks);
+        if (scaled && options_.online()) {
+            rpca::follow_scales(cpu_, difference, masks, scales_.view());
         }
-        return 0;
     }
 
     void add(const rpca::Outcome& outcome, const RunTimes& times, double mask_ms) {
@@ -473,7 +521,7 @@ class Subtraction {
 
     /// Advances to the next window or frame.
     void advance() {
-        if (options_.online) {
+        if (options_.online()) {
             follow();
             return;
         }
@@ -486,11 +534,7 @@ class Subtraction {
     }
 
     void follow() {
-        if (!following_) {
-            console_.phase("updating the background");
-            following_.emplace();
-        }
-        const auto followed = static_cast<double>(found_.frames - options_.burn_in);
+        const auto followed = static_cast<double>(found_.frames);
         std::ostringstream words;
         words << "frame " << found_.frames << ", " << std::setprecision(3)
               << followed / std::max(following_->seconds(), 1e-3) << " frames/s";
@@ -508,6 +552,11 @@ class Subtraction {
     }
 
     void report_missing() {
+        if (found_.covered_frames > 0) {
+            console_.warn(core::text("the masks of ", found_.covered_frames, " of ", found_.frames,
+                                     " frames cover more than half of the picture, as after a cut "
+                                     "or a flash; they mean nothing"));
+        }
         if (found_.lost_frames > 0) {
             console_.warn(core::text(found_.lost_frames, " of ", found_.frames,
                                      " frames cannot be registered with the others; nothing moves "
@@ -530,6 +579,7 @@ class Subtraction {
     const Separators& separators_;
     core::Cpu& cpu_;
     const BgsubOptions& options_;
+    const Samples& samples_;
     Console& console_;
     std::mutex turn_;  ///< held while a frame is read
     ClipReader reader_;
@@ -542,7 +592,9 @@ class Subtraction {
     core::Array<std::uint8_t, 3> masks_;
     core::Array<float, 2> scales_;  ///< of the differences, [row][column]
     std::unique_ptr<Separator> separator_;
-    bool masks_there_ = false;                  ///< whether the separator finds them
+    bool masks_there_ = false;  ///< whether the separator finds them
+    std::optional<rpca::ClipBackground> clip_background_;
+    std::optional<rpca::OnlinePca> follower_;
     core::Extents<2> solved_{};                 ///< frames and values that the separator is for
     std::optional<rpca::CameraMotion> camera_;  ///< of the window, if it moves
     core::Array<float, 4> common_;              ///< frames in their common one
@@ -562,8 +614,8 @@ class Subtraction {
 }  // namespace
 
 BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
-                       Console& console, media::OutputSet& outputs) {
-    return Subtraction(separators, cpu, options, console).run(outputs);
+                       const Samples& samples, Console& console, media::OutputSet& outputs) {
+    return Subtraction(separators, cpu, options, samples, console).run(outputs);
 }
 
 }  // namespace aperture::apps

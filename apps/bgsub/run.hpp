@@ -8,6 +8,7 @@
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/rpca/score.hpp"
 #include "apps/bgsub/clip.hpp"
+#include "apps/bgsub/method.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/common/report.hpp"
 
@@ -21,11 +22,12 @@ struct BgsubResults {
     index_t kept_windows = 0;   ///< with --resume: of an earlier run
     index_t solved_frames = 0;  ///< together: in a window or at the start
     index_t stabilised_windows = 0;
-    index_t lost_frames = 0;  ///< that have no motion to the others
-    double shake = 0;         ///< of the camera, in pixels: the largest of a window
-    rpca::Outcome outcome;    ///< over all windows: sums of iterations, maxima of residuals
-    double threshold = 0;     ///< the threshold used, of the last window solved
-    double moving_share = 0;  ///< share of the pixels
+    index_t covered_frames = 0;  ///< more than half of whose pixels move
+    index_t lost_frames = 0;     ///< that have no motion to the others
+    double shake = 0;            ///< of the camera, in pixels: the largest of a window
+    rpca::Outcome outcome;       ///< over all windows: sums of iterations, maxima of residuals
+    double threshold = 0;        ///< the threshold used, of the last window solved
+    double moving_share = 0;     ///< share of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;
     RunTimes times;  ///< read, rpca or median, mask, write
@@ -43,10 +45,14 @@ struct BgsubResults {
 /// The frames of a camera that shakes are solved in a common frame, window by window; the
 /// background that the outputs have and differ from is that which each frame sees.
 ///
-/// With --online, the first frames are solved together and later frames one by one.
+/// `samples` of the whole clip show where an object stands still for a whole window
+/// (rpca::correct_backgrounds). Windows of a camera that shakes are not corrected.
+///
+/// With --method online frames are processed one by one, beginning with the background of the first
+/// frames and the samples (rpca::clip_background).
 ///
 /// While a window or a frame is solved, the next is read and the results of the one before are
-/// written; at most sixteen frames of --online wait before and after the solver.
+/// written; at most sixteen frames of --method online wait before and after the solver.
 ///
 /// Files are added to `outputs`; pictures exist as soon as they are written. With --resume, windows
 /// all of whose pictures exist are neither solved nor written.
@@ -55,6 +61,6 @@ struct BgsubResults {
 /// and if the frames need more memory than is free. The message reports how many frames' pictures
 /// exist.
 BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
-                       Console& console, media::OutputSet& outputs);
+                       const Samples& samples, Console& console, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

@@ -183,32 +183,6 @@ class LowRankBackground final : public Separator {
     double transfer_ms_ = 0;
 };
 
-/// Solves the first frames together and later frames one by one.
-class FollowedBackground final : public Separator {
-  public:
-    FollowedBackground(core::Cpu& cpu, index_t values, const rpca::OnlineParameters& parameters)
-        : pca_(cpu, values, parameters) {}
-
-    rpca::Outcome run(ConstFrames frames, Frames background, const Observer&) override {
-        if (!begun_) {
-            begun_ = true;
-            return pca_.begin(frames, background);
-        }
-        const auto [count, values] = background.extent;
-        for (index_t i = 0; i < count; ++i) {
-            pca_.next({frames.data + i * values, {values}},
-                      {background.data + i * values, {values}}, {});
-        }
-        rpca::Outcome outcome;
-        outcome.converged = true;
-        return outcome;
-    }
-
-  private:
-    rpca::OnlinePca pca_;
-    bool begun_ = false;
-};
-
 template <class Executor, class T>
 std::unique_ptr<Separator> low_rank_background(Executor& executor, index_t frames, index_t values,
                                                const rpca::Parameters& parameters) {
@@ -231,24 +205,16 @@ std::unique_ptr<Separator> low_rank_background(Executor& executor, index_t frame
 template <class Executor>
 Separators separators_on(Executor& executor, const BgsubOptions& options) {
     const auto host_bytes = [&](index_t frames, index_t values) -> index_t {
-        if (options.method == BackgroundMethod::median) return 0;
-        rpca::Parameters parameters = options.parameters;
-        if (options.online) {
-            parameters.solver = rpca::Solver::accaltproj;
-            parameters.rank = options.following.rank;
-        }
+        if (options.method != BackgroundMethod::rpca) return 0;
         const auto bytes = options.precision == SolvePrecision::fp64
                                ? LowRankBackground<Executor, double>::bytes
                                : LowRankBackground<Executor, float>::bytes;
-        return bytes(executor, frames, values, parameters).host;
+        return bytes(executor, frames, values, options.parameters).host;
     };
     const auto make = [&](index_t frames, index_t values) -> std::unique_ptr<Separator> {
         if constexpr (!is_gpu<Executor>) {
             if (options.method == BackgroundMethod::median) {
                 return std::make_unique<MedianBackground>(executor);
-            }
-            if (options.online) {
-                return std::make_unique<FollowedBackground>(executor, values, options.following);
             }
         }
         return options.precision == SolvePrecision::fp64
@@ -265,10 +231,9 @@ template Separators separators_on(core::Gpu&, const BgsubOptions&);
 #endif
 
 DeviceChoice device_for(const BgsubOptions& options, Console& console) {
-    const std::string reason = options.method == BackgroundMethod::median ? "--method median"
-                               : options.online                           ? "--online"
-                                                                          : "";
-    if (reason.empty()) return options.common.device;
+    if (options.method == BackgroundMethod::rpca) return options.common.device;
+    const std::string reason =
+        core::text("--method ", choice_name(background_choices, options.method));
     core::expects(options.common.device.kind != DeviceKind::gpu, "--device gpu: ", reason,
                   " runs only on the CPU");
     if (options.common.device.kind == DeviceKind::automatic) {

@@ -17,10 +17,9 @@ class Separator {
     using Observer = std::function<bool(const rpca::Progress&)>;
     virtual ~Separator() = default;
 
-    /// Frames and background are [frame][value], of the extents given to the constructor. With
-    /// --online, later calls pass any number of frames that follow those of the previous call. For
-    /// the median, and for frames that follow, only `converged` of the outcome is set. Where
-    /// `finds_masks`, the background may be empty: it is not copied then.
+    /// Frames and background are [frame][value], of the extents given to the constructor. For the
+    /// median, only `converged` of the outcome is set. Where `finds_masks`, the background may be
+    /// empty: it is not copied then.
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;
@@ -38,7 +37,7 @@ class Separator {
     virtual double transfer_ms() const { return 0; }
 };
 
-/// Separators of one executor for the method in the options.
+/// Separators of one executor for --method rpca and median.
 struct Separators {
     /// Bytes of main memory that a separator allocates, including its own copies.
     std::function<index_t(index_t frames, index_t values)> host_bytes;

@@ -40,15 +40,18 @@ void describe_motion(std::ostringstream& line, const BgsubResults& results) {
 
 void describe_method(std::ostringstream& line, const BgsubOptions& options,
                      const BgsubResults& results) {
-    if (!by_rpca(options)) {
-        line << "method      temporal median\n";
-        return;
+    if (!options.method_reason.empty()) {
+        line << "choice      " << choice_name(background_choices, options.method) << ": "
+             << options.method_reason << '\n';
     }
     const rpca::Parameters& p = options.parameters;
-    if (options.online) {
-        line << "method      robust PCA, online after " << options.burn_in << " frame"
-             << plural(options.burn_in) << ", rank up to " << options.following.rank
-             << ", memory of " << options.following.memory << " frames\n";
+    if (!by_rpca(options)) {
+        line << "method      "
+             << (options.online()
+                     ? core::text("frame by frame, memory of ", options.following.memory,
+                                  " frames, ", options.following.patience, " for foreground")
+                     : "temporal median")
+             << '\n';
         return;
     }
     line << "method      robust PCA, " << choice_name(rpca::solver_choices, p.solver);
@@ -65,15 +68,14 @@ void describe_method(std::ostringstream& line, const BgsubOptions& options,
 
 void describe_solution(std::ostringstream& line, const BgsubOptions& options,
                        const BgsubResults& results) {
+    const double seconds = solve_seconds(results);
+    if (options.online()) {
+        line << "solution    " << std::setprecision(3)
+             << static_cast<double>(results.frames) / seconds
+             << " frames/s without reading, masks and writing\n";
+    }
     if (!by_rpca(options) || results.kept_windows == results.windows) return;
     const rpca::Outcome& outcome = results.outcome;
-    const double seconds = solve_seconds(results);
-    if (options.online) {
-        line << "solution    rank " << outcome.rank << " in the first frames; "
-             << std::setprecision(3) << static_cast<double>(results.frames) / seconds
-             << " frames/s without reading, masks and writing\n";
-        return;
-    }
     line << "solution    " << outcome.iterations << " iteration" << plural(outcome.iterations);
     if (seconds > 0) {
         line << ", " << std::setprecision(3) << outcome.iterations / seconds << " per second";
@@ -116,11 +118,12 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           {"channels", integer(shape.channels)},
                           {"method", choice_name(background_choices, options.method)},
                           {"stabilise", choice_name(rpca::stabilise_choices, options.stabilise)}};
-    if (options.online) {
+    if (!options.method_reason.empty()) list.emplace_back("chosen_because", options.method_reason);
+    if (options.online()) {
         list.insert(list.end(), {{"burn_in", integer(solved_frames)},
-                                 {"rank", integer(options.following.rank)},
                                  {"clip", options.following.clip},
-                                 {"memory", options.following.memory}});
+                                 {"memory", options.following.memory},
+                                 {"patience", options.following.patience}});
     } else if (by_rpca(options)) {
         list.emplace_back("solver", choice_name(rpca::solver_choices, p.solver));
         if (p.solver == rpca::Solver::accaltproj) {
@@ -136,7 +139,7 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                      {"precision", choice_name(solve_precision_choices, options.precision)},
                      {"until", choice_name(until_choices, options.until)}});
     }
-    if (!options.online) {
+    if (!options.online()) {
         list.insert(list.end(),
                     {{"window", integer(solved_frames)}, {"overlap", integer(options.overlap)}});
     }
@@ -159,7 +162,7 @@ ReportValues result_values(const BgsubOptions& options, const BgsubResults& resu
         {"frames", integer(results.frames)},
         {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms},
         {"moving", 100 * results.moving_share}};
-    if (!options.online) values["windows"] = integer(results.windows);
+    if (!options.online()) values["windows"] = integer(results.windows);
     if (options.resume) values["kept_windows"] = integer(results.kept_windows);
     if (results.kept_windows == results.windows) return values;
     values["threshold"] = results.threshold;
@@ -168,8 +171,8 @@ ReportValues result_values(const BgsubOptions& options, const BgsubResults& resu
         values["lost_frames"] = integer(results.lost_frames);
         values["shake"] = results.shake;
     }
-    if (by_rpca(options)) values["rank"] = integer(results.outcome.rank);
-    if (by_rpca(options) && !options.online) {
+    if (by_rpca(options)) {
+        values["rank"] = integer(results.outcome.rank);
         values["iterations"] = integer(results.outcome.iterations);
         values["residual"] = results.outcome.residual;
         values["converged"] = results.outcome.converged;

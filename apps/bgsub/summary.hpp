@@ -15,9 +15,9 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           index_t solved_frames);
 
 /// `frames`, `windows`, with --resume `kept_windows`, `frames_per_second` (from the first frame to
-/// the last file), `moving` (percent of the pixels), `threshold`; of robust PCA `rank`, and except
-/// with --online `iterations`, `residual`, `converged`, `density`; with --until mask
-/// `iterations_to_mask`, `seconds_to_mask`.
+/// the last file), `moving` (percent of the pixels), `threshold`; of robust PCA `rank`,
+/// `iterations`, `residual`, `converged`, `density`; with --until mask `iterations_to_mask`,
+/// `seconds_to_mask`.
 ReportValues result_values(const BgsubOptions& options, const BgsubResults& results);
 /// With --truth `f_measure`, `precision`, `recall`, `fpr`, `fnr` and `pwc` by
 /// changedetection.net's rules, `scored_frames`; otherwise empty.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aperture/core/shape.hpp"
+#include "librpca/cpu/ghosts.hpp"
 #include "librpca/cpu/pass.hpp"
 #include "librpca/cpu/projected_matrix.hpp"
 
@@ -80,6 +81,9 @@ void validate(const OnlineParameters& parameters) {
                   "clip must be positive, is ", parameters.clip);
     core::expects(parameters.memory >= 1 && std::isfinite(parameters.memory),
                   "memory must be at least 1 frame, is ", parameters.memory);
+    core::expects(parameters.patience >= parameters.memory && std::isfinite(parameters.patience),
+                  "patience must be at least the memory of ", parameters.memory, " frames, is ",
+                  parameters.patience);
     core::expects(parameters.sweeps > 0, "sweeps must be positive, are ", parameters.sweeps);
 }
 
@@ -93,11 +97,15 @@ struct OnlinePca::State {
     core::Array<float, 1>
         targets;  ///< B: sum of the frames' non-sparse parts times their coefficients
     core::Array<float, 1> frame;
+    core::Array<float, 1> ground;
+    core::Array<float, 1> clips;  ///< of the values of a frame
+    cpu::Ghosts ghosts;
     std::vector<Sums> part_sums;
     Square use{};  ///< A: sum of c c^T
     Square gram{};
     Coefficients coefficients{};
     bool begun = false;
+    bool learnt = true;  ///< from the last frame
 
     State(core::Cpu& executor, index_t count, const OnlineParameters& chosen)
         : cpu(executor),
@@ -106,7 +114,10 @@ struct OnlinePca::State {
           padded(core::round_up(count, lanes)),
           basis({padded * chosen.rank}),
           targets({padded * chosen.rank}),
-          frame({padded}) {
+          frame({padded}),
+          ground({padded}),
+          clips({padded}),
+          ghosts(OnlinePca::ghost_frames) {
         part_sums.resize(static_cast<std::size_t>(std::min(most_parts, padded / lanes)));
     }
 
@@ -159,10 +170,10 @@ struct OnlinePca::State {
         });
     }
 
-    /// U^T times the residual of the frame, clipped to +-clip.
+    /// U^T times the residual of the frame, clipped as the foreground of the frame before asks for:
+    /// who stands still would change the coefficients in all frames.
     Sums regress() {
         const index_t rank = parameters.rank;
-        const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
         return sum_parts([&](index_t first, index_t end, Sums& sums) {
             Pack<float> products[most_rank] = {};
             for (index_t v = first; v < end; v += lanes) {
@@ -172,7 +183,7 @@ struct OnlinePca::State {
                     rest -= core::load(u + k * lanes) *
                             core::broadcast(static_cast<float>(coefficients[k]));
                 }
-                rest = clipped(rest, clip);
+                rest = clipped(rest, core::load(clips.data() + v));
                 for (index_t k = 0; k < rank; ++k) products[k] += core::load(u + k * lanes) * rest;
             }
             for (index_t k = 0; k < rank; ++k) sums.products[k] = cpu::sum_of<float>(products[k]);
@@ -188,11 +199,63 @@ struct OnlinePca::State {
         }
     }
 
-    /// Updates B with the frame and with forgetting. Then each column of U in turn is fitted to A
-    /// and B with the other columns fixed (Feng, Xu & Yan 2013, algorithm 2).
-    Sums learn(Part background, Part sparse) {
+    /// U c, and what of the frame is sparse.
+    void subtract(Part background, Part sparse) {
         const index_t rank = parameters.rank;
         const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
+        sum_parts([&](index_t first, index_t end, Sums& /*sums*/) {
+            for (index_t v = first; v < end; v += lanes) {
+                const float* const u = basis.data() + v * rank;
+                Pack<float> of_pack{};
+                for (index_t k = 0; k < rank; ++k) {
+                    of_pack += core::load(u + k * lanes) *
+                               core::broadcast(static_cast<float>(coefficients[k]));
+                }
+                const Pack<float> rest = core::load(frame.data() + v) - of_pack;
+                core::store(ground.data() + v, of_pack);
+                store(background, v, of_pack);
+                store(sparse, v, rest - clipped(rest, clip));
+            }
+        });
+    }
+
+    /// How far values may be from the background that learns from them.
+    void find_clips(Mask foreground) {
+        const auto clip = static_cast<float>(parameters.clip);
+        const auto slow =
+            static_cast<float>(parameters.clip * parameters.memory / parameters.patience);
+        std::fill(clips.begin(), clips.end(), clip);
+        if (foreground.empty()) return;
+        const auto [rows, columns] = foreground.extent;
+        for (index_t v = 0; v < values; ++v) {
+            if (foreground(v / columns % rows, v % columns) != 0) clips(v) = slow;
+        }
+    }
+
+    /// Makes the frame the background of a pixel: its rows of U are the smallest with U c = z.
+    void replace(index_t pixel, index_t pixels) {
+        double square = 0;
+        for (index_t k = 0; k < parameters.rank; ++k) square += coefficients[k] * coefficients[k];
+        if (square == 0) return;
+        for (index_t v = pixel; v < values; v += pixels) {
+            for (index_t k = 0; k < parameters.rank; ++k) {
+                basis(index_of(v, k)) =
+                    static_cast<float>(static_cast<double>(frame(v)) * coefficients[k] / square);
+            }
+            for (index_t k = 0; k < parameters.rank; ++k) {
+                double target = 0;
+                for (index_t j = 0; j < parameters.rank; ++j) {
+                    target += static_cast<double>(basis(index_of(v, j))) * use[j][k];
+                }
+                targets(index_of(v, k)) = static_cast<float>(target);
+            }
+        }
+    }
+
+    /// Updates B with the frame and with forgetting. Then each column of U in turn is fitted to A
+    /// and B with the other columns fixed (Feng, Xu & Yan 2013, algorithm 2).
+    Sums learn() {
+        const index_t rank = parameters.rank;
         const Pack<float> kept = core::broadcast(static_cast<float>(keep()));
         double trace = 0;
         for (index_t k = 0; k < rank; ++k) trace += use[k][k];
@@ -206,19 +269,18 @@ struct OnlinePca::State {
                 float* const of_basis = basis.data() + v * rank;
                 float* const of_targets = targets.data() + v * rank;
                 Pack<float> u[most_rank];
-                Pack<float> ground{};
+                Pack<float> of_pack{};
                 for (index_t k = 0; k < rank; ++k) {
                     u[k] = core::load(of_basis + k * lanes);
-                    ground += u[k] * core::broadcast(static_cast<float>(coefficients[k]));
+                    of_pack += u[k] * core::broadcast(static_cast<float>(coefficients[k]));
                 }
-                const Pack<float> rest = core::load(frame.data() + v) - ground;
-                const Pack<float> learnt = ground + clipped(rest, clip);
-                store(background, v, ground);
-                store(sparse, v, core::load(frame.data() + v) - learnt);
+                const Pack<float> learnt_pack =
+                    of_pack +
+                    clipped(core::load(frame.data() + v) - of_pack, core::load(clips.data() + v));
                 for (index_t k = 0; k < rank; ++k) {
                     const Pack<float> target =
                         core::load(of_targets + k * lanes) * kept +
-                        learnt * core::broadcast(static_cast<float>(coefficients[k]));
+                        learnt_pack * core::broadcast(static_cast<float>(coefficients[k]));
                     core::store(of_targets + k * lanes, target);
                     Pack<float> left = target;
                     for (index_t j = 0; j < rank; ++j) {
@@ -291,7 +353,34 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
     }
     for (index_t k = 0; k < outcome.rank; ++k) s.gram[k][k] = 1;
     s.begun = true;
+    s.learnt = true;
+    s.ghosts.forget();
+    s.find_clips({});
     return outcome;
+}
+
+void OnlinePca::begin(Frame background) {
+    State& s = *state_;
+    core::expects_shape("background", background, {s.values}, core::Strides::unit_last);
+    cpu::expects_numbers(FramesView<const float, core::Host>(background.data, {1, s.values}));
+    s.begun = true;
+    s.learnt = true;
+    s.ghosts.forget();
+    s.find_clips({});
+    s.use = {};
+    s.gram = {};
+    s.coefficients = {};
+    std::fill(s.basis.begin(), s.basis.end(), 0.0F);
+    std::fill(s.targets.begin(), s.targets.end(), 0.0F);
+    // U c is the background with c = 1, of as many frames as are remembered.
+    s.coefficients[0] = 1;
+    s.use[0][0] = s.parameters.memory;
+    for (index_t v = 0; v < s.values; ++v) {
+        const float value = background(v);
+        s.basis(s.index_of(v, 0)) = value;
+        s.targets(s.index_of(v, 0)) = static_cast<float>(s.use[0][0]) * value;
+        s.gram[0][0] += static_cast<double>(value) * static_cast<double>(value);
+    }
 }
 
 void OnlinePca::next(Frame frame, Part background, Part sparse) {
@@ -312,8 +401,30 @@ void OnlinePca::next(Frame frame, Part background, Part sparse) {
         const Coefficients change = solved(s.gram, s.regress().products, rank);
         for (index_t k = 0; k < rank; ++k) s.coefficients[k] += change[k];
     }
+    s.subtract(background, sparse);
+    s.learnt = false;
+}
+
+void OnlinePca::learn(Mask foreground) {
+    State& s = *state_;
+    core::expects(!s.learnt, "learn requires a frame of next");
+    if (!foreground.empty()) {
+        const index_t pixels = foreground.size();
+        core::expects(s.values % pixels == 0, "foreground of ", pixels,
+                      " pixels does not fit frames of ", s.values, " values");
+        const auto picture = [&](const core::Array<float, 1>& of) {
+            return cpu::ConstPicture(
+                of.data(), {s.values / pixels, foreground.extent[0], foreground.extent[1]});
+        };
+        s.ghosts.find(picture(s.frame), picture(s.ground), foreground,
+                      [&](index_t pixel) { s.replace(pixel, pixels); });
+    }
+    s.find_clips(foreground);
     s.use_coefficients();
-    s.gram = s.learn(background, sparse).gram;
+    s.gram = s.learn().gram;
+    // A change of the light: the next coefficients follow all values.
+    if (s.ghosts.wide()) s.find_clips({});
+    s.learnt = true;
 }
 
 }  // namespace aperture::rpca

@@ -21,6 +21,9 @@ _ONLINE = core.OnlineParameters()
 
 _MASK = core.MaskParameters()
 
+# Frames at equal distances, for the background of a clip; as many as bgsub takes.
+_MOST_SAMPLES = 64
+
 
 class BackgroundSubtractor:
     """Masks of what moves in a stream of frames, as ``cv2.BackgroundSubtractor``.
@@ -28,18 +31,16 @@ class BackgroundSubtractor:
     Parameters
     ----------
     method : {"online", "median"}
-        "online" solves the first frames together by robust PCA and then updates the background
-        frame by frame, in constant memory; "median" keeps each pixel's median over the first
-        frames.
+        "online" begins with the median of the first frames and updates it frame by frame, in
+        constant memory; "median" keeps each pixel's median over the first frames.
     burn_in : int
         How many frames :meth:`apply` collects first.
-    rank : int
-        online: maximum rank of the background, its constant part included; up to 16. 1 and more
-        follow changing light.
     clip : float
         online: larger deviations from the background do not change it, in grey levels.
     memory : float
         online: age in frames at which a frame's weight is 1/e of the newest one's.
+    patience : float
+        online: the same for what stands still in the foreground, at least ``memory``.
     threshold : float, optional
         A pixel is foreground if a channel differs from the background by more grey levels. None:
         by more than usual for this pixel.
@@ -67,8 +68,9 @@ class BackgroundSubtractor:
 
     Notes
     -----
-    Feng, Xu & Yan 2013, algorithm 1, with exponential forgetting; the start is that of Cai, Cai &
-    Wei 2019. Computes on the CPU; frames on a GPU are copied, and masks back.
+    Feng, Xu & Yan 2013, algorithm 1, with exponential forgetting, of rank 1: the background follows
+    the light. A place that an object has left becomes background after 50 frames, and so does the
+    picture after a cut. Computes on the CPU; frames on a GPU are copied, and masks back.
 
     Examples
     --------
@@ -87,9 +89,9 @@ class BackgroundSubtractor:
         method: str = "online",
         *,
         burn_in: int = core.USUAL_BURN_IN,
-        rank: int = _ONLINE.rank,
         clip: float = _ONLINE.clip,
         memory: float = _ONLINE.memory,
+        patience: float = _ONLINE.patience,
         threshold: float | None = _MASK.threshold,
         noise_multiple: float = _MASK.noise_multiple,
         clean: int = _MASK.clean,
@@ -106,7 +108,7 @@ class BackgroundSubtractor:
         if self._burn_in < 1:
             raise ValueError(f"burn_in {burn_in}: expected 1 or more frames")
         self._parameters = core.OnlineParameters()
-        for name, value in {"rank": rank, "clip": clip, "memory": memory}.items():
+        for name, value in {"clip": clip, "memory": memory, "patience": patience}.items():
             if method == "median" and value != getattr(_ONLINE, name):
                 raise ValueError(f"{name} {value} requires method 'online'")
             assign(self._parameters, **{name: value})
@@ -186,9 +188,9 @@ class BackgroundSubtractor:
             _arrays.expects_apart("out", mask, host)
         if self._ground is not None:
             if self._online is not None:
-                self._online.next(planes.reshape(-1), self._ground.reshape(-1))
-            follow = self._online is not None
-            self._finder.find(planes, self._ground, mask[None], anew=False, follow=follow)
+                self._follow(planes, self._ground, mask)
+            else:
+                self._finder.find(planes, self._ground, mask[None], anew=False, follow=False)
         elif len(self._first) + 1 < self._burn_in:
             # The caller may change the frame.
             self._first.append(np.array(host))
@@ -202,7 +204,10 @@ class BackgroundSubtractor:
         return place.result(mask, None) if out is None else out
 
     def fit(self, frames: Any) -> Any:
-        """Forget all frames, learn from these together and return their masks.
+        """Forget all frames, learn from these and return their masks.
+
+        online: the background begins with that of the first ``burn_in`` frames and of frames at
+        equal distances: an object that stands still in one or the other is not in it.
 
         Parameters
         ----------
@@ -230,20 +235,32 @@ class BackgroundSubtractor:
 
     def _begin(self, planes: Array) -> Array:
         """Learn from [frame, channel, row, column] and return the masks."""
-        online = None
+        ground = np.empty((1, *planes.shape[1:]), np.float32)
         if self._method == "median":
-            ground = np.empty((1, *planes.shape[1:]), np.float32)
             core.temporal_median(planes, ground.reshape(-1), self._threads)
             grounds = np.broadcast_to(ground, planes.shape)
-        else:
-            online = core.OnlinePca(planes[0].size, self._parameters, self._threads)
-            grounds = np.empty_like(planes)
-            online.begin(planes, grounds)
-            ground = grounds[-1:].copy()
         masks = np.empty((len(planes), *planes.shape[2:]), np.uint8)
-        self._finder.find(planes, grounds, masks, anew=True, follow=False)
+        if self._method == "median":
+            self._finder.find(planes, grounds, masks, anew=True, follow=False)
+            self._online, self._ground = None, ground
+            return masks
+        scales = np.empty(planes.shape[2:], np.float32)
+        step = -(-len(planes) // _MOST_SAMPLES)
+        sampled = np.ascontiguousarray(planes[::step])
+        core.clip_background(planes[: self._burn_in], sampled, ground[0], scales, self._threads)
+        online = core.OnlinePca(planes[0].size, self._parameters, self._threads)
+        online.begin(ground.reshape(-1))
+        self._finder.set_scales(scales)
         self._online, self._ground = online, ground
+        for frame, mask in zip(planes, masks, strict=True):
+            self._follow(frame[None], ground, mask)
         return masks
+
+    def _follow(self, planes: Array, ground: Array, mask: Array) -> None:
+        """Store background and mask of the next frame, [1, channel, row, column]."""
+        self._online.next(planes.reshape(-1), ground.reshape(-1))
+        self._finder.find(planes, ground, mask[None], anew=False, follow=True)
+        self._online.learn(mask)
 
 
 def foreground_masks(

@@ -3,9 +3,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 
+#include "aperture/rpca/clip_background.hpp"
 #include "aperture/rpca/mask.hpp"
 #include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/temporal_median.hpp"
@@ -97,17 +99,19 @@ class OnlinePca {
     OnlinePca(index_t values, const rpca::OnlineParameters& parameters, int threads)
         : worker_(threads), pca_(worker_.executor(), values, parameters) {}
 
-    void begin(const FramesIn<const float, Host>& frames,
-               const FramesIn<float, Host>& backgrounds) {
-        const auto from = frames_of<const float, Host>(frames);
-        const auto to = frames_of<float, Host>(backgrounds);
-        worker_.run([&] { pca_.begin(from, to); });
+    void begin(const ArrayIn<const float, 1, Host>& background) {
+        const auto from = view_of<const float, 1>(background);
+        worker_.run([&] { pca_.begin(from); });
     }
     void next(const ArrayIn<const float, 1, Host>& frame,
               const ArrayIn<float, 1, Host>& background) {
         const auto from = view_of<const float, 1>(frame);
         const auto to = view_of<float, 1>(background);
         worker_.run([&] { pca_.next(from, to, {}); });
+    }
+    void learn(const ArrayIn<const std::uint8_t, 2, Host>& mask) {
+        const auto foreground = view_of<const std::uint8_t, 2>(mask);
+        worker_.run([&] { pca_.learn(foreground); });
     }
 
   private:
@@ -153,6 +157,13 @@ class MaskFinder {
         });
     }
 
+    /// Of the differences of the frames that follow.
+    void set_scales(const ArrayIn<const float, 2, Host>& scales) {
+        const auto from = view_of<const float, 2>(scales);
+        scales_.reshape(from.extent);
+        std::copy(from.data, from.data + from.size(), scales_.begin());
+    }
+
   private:
     CpuWorker worker_;
     rpca::MaskParameters parameters_;
@@ -183,9 +194,9 @@ void bind_parameters(nb::module_& module) {
         .def_ro("converged", &rpca::Outcome::converged);
     nb::class_<OnlineParameters>(module, "OnlineParameters")
         .def(nb::init<>())
-        .def_rw("rank", &OnlineParameters::rank)
         .def_rw("clip", &OnlineParameters::clip)
-        .def_rw("memory", &OnlineParameters::memory);
+        .def_rw("memory", &OnlineParameters::memory)
+        .def_rw("patience", &OnlineParameters::patience);
     module.attr("USUAL_BURN_IN") = rpca::usual_burn_in;
     nb::class_<MaskParameters>(module, "MaskParameters")
         .def(nb::init<>())
@@ -202,12 +213,31 @@ void bind_subtraction(nb::module_& module) {
     const auto array = [] { return nb::arg().noconvert(); };
     nb::class_<OnlinePca>(module, "OnlinePca")
         .def(nb::init<index_t, const rpca::OnlineParameters&, int>())
-        .def("begin", &OnlinePca::begin, array(), array())
-        .def("next", &OnlinePca::next, array(), array());
+        .def("begin", &OnlinePca::begin, array())
+        .def("next", &OnlinePca::next, array(), array())
+        .def("learn", &OnlinePca::learn, array());
     nb::class_<MaskFinder>(module, "MaskFinder")
         .def(nb::init<const rpca::MaskParameters&, int>())
         .def("find", &MaskFinder::find, array(), array(), array(), nb::arg("anew"),
-             nb::arg("follow"));
+             nb::arg("follow"))
+        .def("set_scales", &MaskFinder::set_scales, array());
+    module.def(
+        "clip_background",
+        [](const ArrayIn<const float, 4, Host>& first, const ArrayIn<const float, 4, Host>& sampled,
+           const ArrayIn<float, 3, Host>& background, const ArrayIn<float, 2, Host>& scales,
+           int threads) {
+            const auto from = view_of<const float, 4>(first);
+            const auto of_all = view_of<const float, 4>(sampled);
+            const auto ground = view_of<float, 3>(background);
+            const auto sizes = view_of<float, 2>(scales);
+            CpuWorker worker(threads);
+            worker.run([&] {
+                const auto clip = rpca::clip_background(worker.executor(), from, of_all);
+                std::copy(clip.ground.begin(), clip.ground.end(), ground.data);
+                std::copy(clip.scales.begin(), clip.scales.end(), sizes.data);
+            });
+        },
+        array(), array(), array(), array(), nb::arg());
     module.def(
         "temporal_median",
         [](const FramesIn<const float, Host>& frames, const ArrayIn<float, 1, Host>& background,

@@ -113,10 +113,10 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
         "bgsub",
         {
             # A stream of frames cannot be solved together.
-            "method": ("method", "=rpca ", "online"),
+            "method": ("method", "=auto ", "online"),
             "burn_in": "burn-in",
-            "rank": ("rank", "--online (default 2)", 2),
             "memory": "memory",
+            "patience": "patience",
             "threshold": ("threshold", "(default pixel)", None),
             # "noise:K" as a threshold.
             "noise_multiple": ("threshold", "K standard deviations of the noise", 0.0),

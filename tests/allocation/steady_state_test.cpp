@@ -188,12 +188,14 @@ struct Frames {
     Array<float, 2> frames;
     std::vector<float> background;
     std::vector<float> sparse;
+    std::vector<std::uint8_t> mask;
 
     Frames(core::Cpu& cpu, index_t values)
         : pca(cpu, values, {.rank = 4}),
           frames({3, values}),
           background(static_cast<std::size_t>(values)),
-          sparse(background) {
+          sparse(background),
+          mask(background.size(), 255) {
         for (index_t i = 0; i < frames.size(); ++i) frames.data()[i] = static_cast<float>(i % 251);
         Array<float, 2> backgrounds(frames.extent());
         pca.begin(frames.view(), backgrounds);
@@ -202,6 +204,7 @@ struct Frames {
         const index_t values = frames.extent()[1];
         pca.next({frames.data(), {values}}, {background.data(), {values}},
                  {sparse.data(), {values}});
+        pca.learn({mask.data(), {1, values}});
     }
 };
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iomanip>
@@ -29,8 +30,12 @@ struct Scene {
     int side = 20;     ///< of the square; 0: no square
     int step = 4;      ///< of the motion, pixels per frame
     double shake = 0;  ///< of the camera, in pixels
+    int stops = 0;     ///< the frame from which it stands still,
+    int goes = 0;      ///< until this one
 
-    int left(int frame) const { return step * frame; }
+    int left(int frame) const {
+        return step * (std::min(frame, stops) + std::max(frame - goes, 0));
+    }
     int top() const { return height / 3; }
     bool moving(int frame, int x, int y) const {
         return x >= left(frame) && x < left(frame) + side && y >= top() && y < top() + side;

@@ -72,7 +72,7 @@ TEST(Help, NamesEveryFlagAndShowsAnExample) {
                                      "--color",     "--lambda",     "--max-iterations", "--memory",
                                      "--min-area",  "--overlap",    "--precision",      "--rank",
                                      "--svd",       "--tolerance",  "--until",          "--save",
-                                     "--resume",    "--in-turn"})}};
+                                     "--resume",    "--in-turn",    "--patience"})}};
     for (const auto& [program, flags] : own) {
         const Outcome help = run_program(program, {"--help"});
         EXPECT_EQ(help.status, 0);

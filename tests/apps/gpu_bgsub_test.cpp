@@ -136,14 +136,14 @@ TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
     options_.common.device = {DeviceKind::gpu};
     options_.method = BackgroundMethod::median;
     EXPECT_THROW(device_for(options_, console_), core::InvalidArgument);
-    options_.method = BackgroundMethod::rpca;
-    options_.online = true;
+    options_.method = BackgroundMethod::online;
     EXPECT_THROW(device_for(options_, console_), core::InvalidArgument);
     options_.common.device = {};
     EXPECT_EQ(device_for(options_, console_), DeviceChoice{DeviceKind::cpu});
 }
 
 TEST_F(GpuBgsub, RefusesWhatDoesNotFitItsMemory) {
+    options_.method = BackgroundMethod::rpca;
     EXPECT_THROW(separators_on(*device_.gpu, options_).make(10000, 100'000'000), core::UnfitDevice);
 }
 

@@ -96,6 +96,7 @@ TEST(Checkpoints, EndTheBeginAndTheNextOfOnlinePca) {
     };
     const auto next = [&](OnlinePca& pca, index_t frame, Array<float, 2>& to) {
         pca.next(view[frames - 2 + frame], to.view()[frame], {});
+        pca.learn({});
     };
     OnlinePca other(cpu, values, {});
     begin(other, expected_grounds);

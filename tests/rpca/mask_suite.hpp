@@ -362,13 +362,13 @@ TYPED_TEST_P(MaskSuite, ScalesFollowLaterFrames) {
     float mean = 0;
     for (const float scale : scales) mean += scale / 600;
     EXPECT_NEAR(mean, 4 * 0.6745, 0.15);
-    // A step is 2 % of the scale, in foreground a tenth of that.
+    // A step is 2 % of the scale, in foreground a hundredth of that.
     masks(0, 0, 1) = 255;
     std::fill(scales.begin(), scales.end(), 1.0F);
     std::fill(differences.begin(), differences.end(), 30.0F);
     this->runner.follow_scales(std::as_const(differences).view(), masks, scales);
     EXPECT_FLOAT_EQ(scales(0, 0), 1.02F);
-    EXPECT_FLOAT_EQ(scales(0, 1), 1.002F);
+    EXPECT_FLOAT_EQ(scales(0, 1), 1.0002F);
 }
 
 TYPED_TEST_P(MaskSuite, WhatAdjoinsForegroundIsForegroundAboveHalfTheThreshold) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <random>
 #include <utility>
@@ -65,6 +67,7 @@ std::vector<std::vector<float>> followed(const Scene& scene, index_t burn_in, in
         const std::vector<float> frame = scene.frame(f);
         backgrounds.emplace_back(frame.size());
         pca.next({frame.data(), {scene.values}}, {backgrounds.back().data(), {scene.values}}, {});
+        pca.learn({});
     }
     return backgrounds;
 }
@@ -111,6 +114,7 @@ TEST(OnlinePca, WhatStandsStillBecomesBackgroundAtTheRateOfClipAndMemory) {
     const auto next = [&] {
         pca.next({frame.data(), {values}}, {background.data(), {values}},
                  {sparse.data(), {values}});
+        pca.learn({});
     };
     next();
     EXPECT_NEAR(background[3], 100, 0.1);
@@ -180,7 +184,10 @@ TEST(OnlinePca, TakesStillAndBlackFrames) {
         std::fill(frames.begin(), frames.end(), level);
         pca.begin(frames.view(), grounds);
         std::vector<float> frame(70, level), background(70);
-        for (int i = 0; i < 500; ++i) pca.next({frame.data(), {70}}, {background.data(), {70}}, {});
+        for (int i = 0; i < 500; ++i) {
+            pca.next({frame.data(), {70}}, {background.data(), {70}}, {});
+            pca.learn({});
+        }
         EXPECT_THAT(background, testing::Each(testing::FloatNear(level, 0.01F)));
     }
 }
@@ -216,7 +223,7 @@ TEST(OnlinePca, RefusesWrongShapesAndParameters) {
     for (const OnlineParameters& wrong :
          {OnlineParameters{.rank = 0}, OnlineParameters{.rank = 17}, OnlineParameters{.clip = 0},
           OnlineParameters{.clip = std::nan("")}, OnlineParameters{.memory = 0.5},
-          OnlineParameters{.sweeps = 0}}) {
+          OnlineParameters{.sweeps = 0}, OnlineParameters{.memory = 60, .patience = 50}}) {
         EXPECT_THROW(OnlinePca(cpu, 5, wrong), core::InvalidArgument);
     }
     OnlinePca pca(cpu, 5, {});
@@ -232,6 +239,111 @@ TEST(OnlinePca, RefusesWrongShapesAndParameters) {
                  core::InvalidArgument);
     EXPECT_THROW(pca.next({frame.data(), {5}}, {background.data(), {6}}, {}),
                  core::InvalidArgument);
+    EXPECT_THROW(pca.begin(OnlinePca::Frame(frame.data(), {6})), core::InvalidArgument);
+    EXPECT_THROW(pca.learn({}), core::InvalidArgument) << "without a frame";
+    pca.next({frame.data(), {5}}, {background.data(), {5}}, {});
+    const std::vector<std::uint8_t> mask(6);
+    EXPECT_THROW(pca.learn({mask.data(), {2, 3}}), core::InvalidArgument);
+    pca.learn({mask.data(), {1, 5}});
+}
+
+/// A clip of 40 x 50 pixels in two channels and its masks: 255 where `level` differs by more than
+/// 10 from the background.
+class Followed {
+  public:
+    static constexpr index_t rows = 40;
+    static constexpr index_t columns = 50;
+    static constexpr index_t pixels = rows * columns;
+    using Level = std::function<float(index_t row, index_t column)>;
+
+    explicit Followed(const Level& ground, const OnlineParameters& parameters = {})
+        : pca_(cpu_, 2 * pixels, parameters) {
+        pca_.begin(OnlinePca::Frame(picture(ground).data(), {2 * pixels}));
+    }
+    /// The number of foreground pixels.
+    index_t next(const Level& level) {
+        const std::vector<float> frame = picture(level);
+        pca_.next({frame.data(), {2 * pixels}}, {background_.data(), {2 * pixels}}, {});
+        index_t moving = 0;
+        for (std::size_t i = 0; i < mask_.size(); ++i) {
+            const bool moves = std::abs(frame[i] - background_[i]) > 10;
+            mask_[i] = moves ? 255 : 0;
+            moving += moves ? 1 : 0;
+        }
+        pca_.learn({mask_.data(), {rows, columns}});
+        return moving;
+    }
+
+  private:
+    static std::vector<float> picture(const Level& level) {
+        std::vector<float> values;
+        for (int channel = 0; channel < 2; ++channel) {
+            for (index_t i = 0; i < pixels; ++i) {
+                values.push_back(level(i / columns, i % columns) +
+                                 static_cast<float>(20 * channel));
+            }
+        }
+        return values;
+    }
+    core::Cpu cpu_{1};
+    OnlinePca pca_;
+    std::vector<float> background_ = std::vector<float>(2 * pixels);
+    std::vector<std::uint8_t> mask_ = std::vector<std::uint8_t>(pixels);
+};
+
+float empty_place(index_t row, index_t column) {
+    return static_cast<float>(100 + (row + column) % 5);
+}
+float with_man(index_t row, index_t column) {
+    const bool man = row >= 10 && row < 30 && column >= 20 && column < 30;
+    return man ? 160 : empty_place(row, column);
+}
+
+TEST(OnlinePca, WhoStandsStillStaysForeground) {
+    Followed followed(empty_place);
+    for (int i = 0; i < 3000; ++i) ASSERT_EQ(followed.next(with_man), 200) << i;
+    EXPECT_EQ(followed.next(empty_place), 0);
+}
+
+TEST(OnlinePca, ForegroundBecomesBackgroundAtTheRateOfClipAndPatience) {
+    // 60 levels, of which 10 remain, at 5 / 400 a frame.
+    Followed followed(empty_place, {.patience = 400});
+    int frames = 0;
+    while (followed.next(with_man) > 0) ++frames;
+    EXPECT_GT(frames, 3200);
+    EXPECT_LT(frames, 4200);
+}
+
+TEST(OnlinePca, APlaceThatAnObjectHasLeftBecomesBackground) {
+    Followed followed(with_man);
+    for (int i = 0; i <= OnlinePca::ghost_frames; ++i) ASSERT_EQ(followed.next(empty_place), 200);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(followed.next(empty_place), 0);
+    // The man who comes back is seen.
+    EXPECT_EQ(followed.next(with_man), 200);
+}
+
+TEST(OnlinePca, ANewSceneBecomesBackground) {
+    const auto other = [](index_t row, index_t column) {
+        return static_cast<float>(20 + (7 * row + 3 * column * column) % 200);
+    };
+    for (const index_t rank : {1, 3}) {
+        Followed followed(empty_place, {.rank = rank});
+        for (int i = 0; i <= OnlinePca::ghost_frames; ++i) {
+            ASSERT_GT(followed.next(other), Followed::pixels / 2) << i;
+        }
+        // What the first one has not replaced follows.
+        for (int i = 0; i < 30; ++i) followed.next(other);
+        EXPECT_EQ(followed.next(other), 0);
+    }
+}
+
+TEST(OnlinePca, AFlashLeavesNoTrace) {
+    Followed followed(empty_place);
+    const auto flash = [](index_t row, index_t) { return row < 30 ? 255.0F : 200.0F; };
+    for (int i = 0; i < 3; ++i) EXPECT_GT(followed.next(flash), Followed::pixels / 2);
+    index_t moving = 0;
+    for (int i = 0; i < 10; ++i) moving = followed.next(empty_place);
+    EXPECT_EQ(moving, 0);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ void pixel_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
                   ScalesView<core::Device> scales);
 
 /// Continues `pixel_scales` for later frames: a scale grows or shrinks by 2 % a frame towards the
-/// pixel's largest |difference|, by 0.2 % where `masks` show foreground. Throws as `pixel_scales`.
+/// pixel's largest |difference|, by 0.02 % where `masks` show foreground. Throws as `pixel_scales`.
 /// Asynchronous on a Gpu.
 void follow_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
                    MasksView<core::Host> masks, ScalesView<core::Host> scales);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "aperture/core/owned.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 
@@ -12,12 +14,14 @@ inline constexpr index_t usual_burn_in = 100;
 
 struct OnlineParameters {
     /// Maximum rank of the background, including its constant part; up to 16. Columns that
-    /// illumination does not need adapt to objects that keep returning to one place.
-    index_t rank = 2;
+    /// illumination does not need adapt to objects that stop or keep returning to one place.
+    index_t rank = 1;
     /// Huber threshold, in units of the frames: larger deviations from the background are sparse.
     double clip = 5;
     /// Age in frames at which a frame's weight is 1/e of the newest one's.
     double memory = 50;
+    /// The same for foreground, which becomes background by about clip / patience a frame.
+    double patience = 2000;
     int sweeps = 5;  ///< of the robust regression for a frame's coefficients
 };
 
@@ -30,11 +34,19 @@ void validate(const OnlineParameters& parameters);
 ///
 /// The background of a frame z is U c with the current basis U. The coefficients c minimise the
 /// Huber loss of z - U c with threshold `clip`. U is then updated to fit all frames so far without
-/// their sparse parts. Results are bitwise identical for every number of threads.
+/// their sparse parts and, but for `patience`, without the foreground of their masks: an object
+/// that stops stays foreground. Results are bitwise identical for every number of threads.
+///
+/// Foreground that is no object becomes background after `ghost_frames`: a region that in the
+/// background differs more from what is around it than in the frame, since an object has left the
+/// place; and all of it if it covers more than half of the picture, after a cut.
 class OnlinePca {
   public:
     using Frame = core::View<const float, 1, core::Host>;
     using Part = core::View<float, 1, core::Host>;
+    using Mask = core::View<const std::uint8_t, 2, core::Host>;
+
+    static constexpr int ghost_frames = 50;
 
     /// `cpu` must outlive the object. Throws core::InvalidArgument if frames have no values and as
     /// `validate` does.
@@ -45,11 +57,19 @@ class OnlinePca {
     Outcome begin(FramesView<const float, core::Host> frames,
                   FramesView<float, core::Host> backgrounds);
 
-    /// Writes the background and the sparse part of the next frame, and learns from it. Values are
-    /// contiguous; `sparse` may be empty. Allocates nothing. Throws core::InvalidArgument before
-    /// `begin`, for a frame of another size, and for a NaN or an infinity; the state is then
-    /// unchanged.
+    /// Resets the state and starts from a background that is known, with rank 1. Throws
+    /// core::InvalidArgument for another size, a NaN or an infinity.
+    void begin(Frame background);
+
+    /// Writes the background and the sparse part of the next frame. Values are contiguous; `sparse`
+    /// may be empty. Allocates nothing. Throws core::InvalidArgument before `begin`, for a frame of
+    /// another size, and for a NaN or an infinity; the state is then unchanged.
     void next(Frame frame, Part background, Part sparse);
+
+    /// Learns from the frame of the last `next`, whose values are [channel][row][column], and its
+    /// foreground, which is not 0 [row][column]. Empty: there is none. Allocates only for the first
+    /// mask. Throws core::InvalidArgument without a frame and for a mask of another size.
+    void learn(Mask foreground);
 
   private:
     struct State;

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/rpca/mask.hpp"
+
+namespace aperture::rpca {
+
+/// The background of a clip in which objects stand still: `ground` [channel][row][column] and the
+/// typical sizes of its differences, of which thresholds are made.
+struct ClipBackground {
+    core::Array<float, 3> ground;
+    core::Array<float, 2> scales;
+};
+
+/// Takes the medians of the first frames of a clip and of frames sampled over all of it. They
+/// differ where an object stands still, in the first frames or in most of the clip. Of such a
+/// region the background is the median that differs less from what is around the region. Scales are
+/// the smaller ones of `pixel_scales`. Throws core::InvalidArgument if either has no frame or their
+/// pictures differ in size.
+ClipBackground clip_background(core::Cpu& cpu, DifferencesView<core::Host> first,
+                               DifferencesView<core::Host> sampled);
+
+/// Corrects the backgrounds of some frames of the clip, which are shorter than an object may stand:
+/// the same test between their median and that of the clip. In regions that have an object,
+/// backgrounds become the clip's, in each one's light. [frame][channel][row][column], contiguous.
+/// Throws core::InvalidArgument if extents differ.
+void correct_backgrounds(core::Cpu& cpu, const ClipBackground& clip,
+                         core::View<float, 4, core::Host> backgrounds);
+
+}  // namespace aperture::rpca
