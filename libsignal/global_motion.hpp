@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/portable.hpp"
@@ -27,6 +28,21 @@ APERTURE_HD constexpr int unknowns_of(MotionModel model) { return motion_paramet
 /// Elements of a symmetric matrix; (i, j), j <= i, is at i (i + 1) / 2 + j.
 APERTURE_HD constexpr int products_of(MotionModel model) {
     return unknowns_of(model) * (unknowns_of(model) + 1) / 2;
+}
+
+/// Calls f(std::integral_constant) with the model.
+template <class F>
+void with_model(MotionModel model, const F& f) {
+    switch (model) {
+        case MotionModel::shift:
+            return f(std::integral_constant<MotionModel, MotionModel::shift>());
+        case MotionModel::similarity:
+            return f(std::integral_constant<MotionModel, MotionModel::similarity>());
+        case MotionModel::affine:
+            return f(std::integral_constant<MotionModel, MotionModel::affine>());
+        case MotionModel::homography:
+            return f(std::integral_constant<MotionModel, MotionModel::homography>());
+    }
 }
 
 /// A level of the reference's pyramid. Planes are [row][stride], padded to whole cells by zeros.
@@ -156,8 +172,8 @@ struct MotionPlace {
 
 /// Of pixel (y, x) of a level, also beside its last column. `frame` is [row][column], dense, of the
 /// level's extents.
-APERTURE_HD MotionPlace motion_place(const MotionLevel& level, const MotionPass& pass, int y,
-                                     int x) {
+[[gnu::always_inline]] APERTURE_HD MotionPlace motion_place(const MotionLevel& level,
+                                                            const MotionPass& pass, int y, int x) {
     const auto fy = static_cast<float>(y);
     const auto fx = static_cast<float>(x);
     const float depth = pass.map[2][0] * fy + (pass.map[2][1] * fx + pass.map[2][2]);
@@ -184,7 +200,7 @@ APERTURE_HD bool is_residual(float residual) { return std::fabs(residual) < no_r
 /// interpolation's blur depends on t instead, which draws motions to whole pixels.
 struct SplineWeights {
     float of[4];
-    APERTURE_HD explicit SplineWeights(float t) {
+    [[gnu::always_inline]] APERTURE_HD explicit SplineWeights(float t) {
         const float s = 1 - t;
         of[0] = s * s * s / 6;
         of[3] = t * t * t / 6;
@@ -193,13 +209,15 @@ struct SplineWeights {
     }
 };
 
-APERTURE_HD float weighted_row(const SplineWeights& weights, const float* frame, int first) {
+[[gnu::always_inline]] APERTURE_HD float weighted_row(const SplineWeights& weights,
+                                                      const float* frame, int first) {
     return weights.of[0] * frame[first] + weights.of[1] * frame[first + 1] +
            weights.of[2] * frame[first + 2] + weights.of[3] * frame[first + 3];
 }
 /// At a MotionPlace, whose members are passed as numbers: g++ vectorises that.
-APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame, int columns,
-                                  int first, float down_by, float across_by, float value) {
+[[gnu::always_inline]] APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame,
+                                                         int columns, int first, float down_by,
+                                                         float across_by, float value) {
     const SplineWeights down(down_by);
     const SplineWeights across(across_by);
     const int safe = first > 0 ? first : 0;
@@ -214,7 +232,7 @@ APERTURE_HD float motion_residual(const MotionPass& pass, const float* frame, in
 /// Tukey's weight of a residual, and the slope of weight times residual.
 struct BiweightOf {
     float weight, slope;
-    APERTURE_HD explicit BiweightOf(float z) {
+    [[gnu::always_inline]] APERTURE_HD explicit BiweightOf(float z) {
         const float rest = 1 - z * z;
         weight = rest > 0 ? rest * rest : 0.0F;
         slope = rest > 0 ? rest * (1 - 5 * z * z) : 0.0F;
@@ -223,8 +241,9 @@ struct BiweightOf {
 
 /// Derivatives of the model by its unknowns at (u, v), gradients given.
 template <MotionModel model>
-APERTURE_HD void derivatives_at(float down, float across, float value, float u, float v,
-                                float (&to)[unknowns_of(model)]) {
+[[gnu::always_inline]] APERTURE_HD void derivatives_at(float down, float across, float value,
+                                                       float u, float v,
+                                                       float (&to)[unknowns_of(model)]) {
     to[0] = down;
     to[1] = across;
     if constexpr (model == MotionModel::similarity) {

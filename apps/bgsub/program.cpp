@@ -18,6 +18,7 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
                                  describe(options, results.shape, results.solved_frames));
     report.total_ms = results.total_ms;
     report.results = result_values(options, results);
+    if (results.stabilised_windows > 0) report.shifts = results.shifts;
     report.accuracy = accuracy_values(results);
     commit_outputs(options.common, report, console, outputs, summary(options, results, report));
 }

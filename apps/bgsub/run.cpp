@@ -287,6 +287,7 @@ class Subtraction {
         if (kept) {
             kept_frames_ += end - written_;
             ++found_.kept_windows;
+            found_.shifts.resize(static_cast<std::size_t>(found_.frames + end - written_));
         } else {
             background_.reshape(clip_frames().extent);
             difference_.reshape(background_.extent());
@@ -295,6 +296,7 @@ class Subtraction {
                 follow_frames();
             } else {
                 solve();
+                add_shifts(end);
             }
             move_results(*results);
         }
@@ -310,6 +312,15 @@ class Subtraction {
         if (!kept) writers_->give(results);
         if (scorer_) scorer_->give(results);
         if (options_.in_turn) writers_->drain();
+    }
+
+    /// Those of the frames up to `end` that are not yet written. Without a common frame they are 0.
+    void add_shifts(index_t end) {
+        if (options_.stabilise == rpca::Stabilise::off) return;
+        for (index_t i = written_; i < end; ++i) {
+            found_.shifts.push_back(camera_ ? camera_->shifts()[static_cast<std::size_t>(i)]
+                                            : std::array<double, 2>{});
+        }
     }
 
     /// Moves what is to be written; the rest keeps its memory for the next window.

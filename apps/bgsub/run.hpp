@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/rpca/score.hpp"
@@ -25,9 +27,11 @@ struct BgsubResults {
     index_t covered_frames = 0;  ///< more than half of whose pixels move
     index_t lost_frames = 0;     ///< that have no motion to the others
     double shake = 0;            ///< of the camera, in pixels: the largest of a window
-    rpca::Outcome outcome;       ///< over all windows: sums of iterations, maxima of residuals
-    double threshold = 0;        ///< the threshold used, of the last window solved
-    double moving_share = 0;     ///< share of the pixels
+    /// Of each frame if the camera moves, (dy, dx); none of lost frames, and of windows kept.
+    std::vector<std::optional<std::array<double, 2>>> shifts;
+    rpca::Outcome outcome;    ///< over all windows: sums of iterations, maxima of residuals
+    double threshold = 0;     ///< the threshold used, of the last window solved
+    double moving_share = 0;  ///< share of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;
     RunTimes times;  ///< read, rpca or median, mask, write

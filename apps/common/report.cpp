@@ -143,6 +143,9 @@ std::string Report::json(const std::vector<std::string>& warnings) const {
             {"compiled", kernels.compiled}, {"from_cache", kernels.from_cache}, {"ms", kernels.ms}};
     }
     object["results"] = json_of(results);
+    for (const auto& shift : shifts) {
+        object["results"]["shifts"].push_back(shift ? Json(*shift) : Json());
+    }
     object["accuracy"] = json_of(accuracy);
     for (const ReportValues& target : targets) {
         object["accuracy"]["targets"].push_back(json_of(target));

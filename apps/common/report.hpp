@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -66,6 +68,8 @@ struct Report {
     ReportValues results;
     ReportValues accuracy;              ///< against a truth; empty without one
     std::vector<ReportValues> targets;  ///< of a truth, part of the accuracy
+    /// Of each frame, (dy, dx) in pixels or none; part of the results unless empty.
+    std::vector<std::optional<std::array<double, 2>>> shifts;
 
     /// Appends a stage of the host, or adds to the stage of that name, and adds its time to the
     /// total.

@@ -110,10 +110,20 @@ std::vector<GlobalMotion> fit(Cpu& cpu, Image reference, const Grey& frames, Mot
     std::vector<GlobalMotion> motions =
         fits.run(frames, std::vector<PixelMap>(static_cast<std::size_t>(count)));
     const double usual = usual_deviation(motions);
+    std::vector<index_t> doubtful;
     for (index_t i = 0; i < count; ++i) {
-        GlobalMotion& motion = motions[static_cast<std::size_t>(i)];
-        if (motion.converged && motion.deviation <= 1.5 * usual) continue;
-        const GlobalMotion other = fits.run(frames.view().slice(0, i, i + 1), {}).front();
+        const GlobalMotion& motion = motions[static_cast<std::size_t>(i)];
+        if (!motion.converged || motion.deviation > 1.5 * usual) doubtful.push_back(i);
+    }
+    Grey again({static_cast<index_t>(doubtful.size()), reference.extent[0], reference.extent[1]});
+    for (index_t i = 0; i < again.extent()[0]; ++i) {
+        const auto frame = frames.view()[doubtful[static_cast<std::size_t>(i)]];
+        std::copy_n(frame.data, frame.size(), again.view()[i].data);
+    }
+    const std::vector<GlobalMotion> others = fits.run(again, {});
+    for (std::size_t i = 0; i < doubtful.size(); ++i) {
+        GlobalMotion& motion = motions[static_cast<std::size_t>(doubtful[i])];
+        const GlobalMotion& other = others[i];
         const bool better = !motion.converged || other.deviation < motion.deviation;
         if (other.converged && better) motion = other;
     }
@@ -160,6 +170,7 @@ CameraMotion::CameraMotion(Cpu& cpu, ConstFrames frames, Stabilise how)
     core::expects(how != Stabilise::off, "camera motion: not to be found");
     core::expects(frames.extent[0] > 0, "camera motion: no frame");
     maps_.resize(static_cast<std::size_t>(frames.extent[0]));
+    shifts_.resize(maps_.size());
     if (how == Stabilise::automatic && std::min(size_[0], size_[1]) < 16) return;
     find(frames, how);
     if (moves_) frame_all();
@@ -240,7 +251,10 @@ void CameraMotion::find(ConstFrames frames, Stabilise how) {
         if (!near) continue;
         maps_[i] = motions[i].map;
         const Place middle = mapped(motions[i].map, last_y / 2, last_x / 2);
-        squares += std::pow(middle.y - last_y / 2, 2) + std::pow(middle.x - last_x / 2, 2);
+        const double dy = middle.y - last_y / 2;
+        const double dx = middle.x - last_x / 2;
+        shifts_[i] = {dy, dx};
+        squares += dy * dy + dx * dx;
     }
     const auto found = static_cast<index_t>(maps_.size()) - lost();
     moves_ = found > 0 && (how != Stabilise::automatic || lost() <= found);

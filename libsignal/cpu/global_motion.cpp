@@ -20,28 +20,14 @@ using core::View;
 /// Levels are at least this large, and fit all of a model only if they are twice as large.
 constexpr index_t least_level = 24;
 
-/// Calls f(std::integral_constant) with the model.
-template <class F>
-void with_model(MotionModel model, const F& f) {
-    switch (model) {
-        case MotionModel::shift:
-            return f(std::integral_constant<MotionModel, MotionModel::shift>());
-        case MotionModel::similarity:
-            return f(std::integral_constant<MotionModel, MotionModel::similarity>());
-        case MotionModel::affine:
-            return f(std::integral_constant<MotionModel, MotionModel::affine>());
-        case MotionModel::homography:
-            return f(std::integral_constant<MotionModel, MotionModel::homography>());
-    }
-}
-
 /// The spline of an image and its derivatives at pixels.
-void differentiate(View<const float, 2, Host> image, const MotionLevel& level, float* values,
-                   float* down, float* across) {
+void differentiate(Cpu& cpu, View<const float, 2, Host> image, const MotionLevel& level,
+                   float* values, float* down, float* across) {
     constexpr float smooth[3] = {1.0F / 6, 2.0F / 3, 1.0F / 6};
     constexpr float slope[3] = {-0.5F, 0, 0.5F};
-    const auto [rows, columns] = image.extent;
-    for (index_t y = 0; y < rows; ++y) {
+    const index_t rows = image.extent[0];
+    const index_t columns = image.extent[1];
+    core::for_each_task(cpu, rows, 0, [&](index_t y, std::byte*) {
         for (index_t x = 0; x < columns; ++x) {
             float value = 0, by_y = 0, by_x = 0;
             for (int j = 0; j < 3; ++j) {
@@ -59,7 +45,7 @@ void differentiate(View<const float, 2, Host> image, const MotionLevel& level, f
             down[at] = by_y / static_cast<float>(level.down_by);
             across[at] = by_x / static_cast<float>(level.across_by);
         }
-    }
+    });
 }
 
 /// Normal matrix of a cell over its energy.
@@ -117,17 +103,27 @@ CellSums<model> sum_cell(const MotionLevel& level, const MotionPass& pass, const
             fraction_across[i] = place.across;
         }
         float residuals[motion_cell], weighted[motion_cell], energy[motion_cell];
+        const auto add_pixels = [&](const auto& first_of) __attribute__((always_inline)) {
 #pragma omp simd
-        for (int i = 0; i < motion_cell; ++i) {
-            residuals[i] = motion_residual(pass, frame, level.columns, first[i], fraction_down[i],
-                                           fraction_across[i], value[i]);
-            const BiweightOf of(residuals[i] * pass.inverse_width);
-            weighted[i] = of.weight > 0 ? of.weight * residuals[i] : 0.0F;
-            energy[i] = pixel_energy(down[i], across[i], level.energy);
-            weights[i] += of.weight * energy[i];
-            slopes[i] += of.slope * energy[i];
-            inliers[i] += of.weight > 0 ? 1.0F : 0.0F;
-            common[i] += is_residual(residuals[i]) ? 1.0F : 0.0F;
+            for (int i = 0; i < motion_cell; ++i) {
+                residuals[i] = motion_residual(pass, frame, level.columns, first_of(i),
+                                               fraction_down[i], fraction_across[i], value[i]);
+                const BiweightOf of(residuals[i] * pass.inverse_width);
+                weighted[i] = of.weight > 0 ? of.weight * residuals[i] : 0.0F;
+                energy[i] = pixel_energy(down[i], across[i], level.energy);
+                weights[i] += of.weight * energy[i];
+                slopes[i] += of.slope * energy[i];
+                inliers[i] += of.weight > 0 ? 1.0F : 0.0F;
+                common[i] += is_residual(residuals[i]) ? 1.0F : 0.0F;
+            }
+        };
+        // Mostly neighbours lie beside one another in the frame, too: loads instead of gathers.
+        bool beside = first[0] >= 0;
+        for (int i = 1; i < motion_cell; ++i) beside &= first[i] == first[0] + i;
+        if (beside) {
+            add_pixels([at = first[0]](int i) { return at + i; });
+        } else {
+            add_pixels([&first](int i) { return first[i]; });
         }
         for (int i = 0; i < motion_cell; ++i) {
             float derivatives[n];
@@ -269,7 +265,7 @@ void MotionReference::set(Cpu& cpu, Planes& planes, View<const float, 2, Host> i
     level.down = &planes.planes(1, 0, 0);
     level.across = &planes.planes(2, 0, 0);
     level.mean = static_cast<float>(mean_);
-    differentiate(image, level, &planes.planes(0, 0, 0), &planes.planes(1, 0, 0),
+    differentiate(cpu, image, level, &planes.planes(0, 0, 0), &planes.planes(1, 0, 0),
                   &planes.planes(2, 0, 0));
     double energy = 0;
     for (index_t i = 0; i < planes.planes.size() / 3; ++i) {

@@ -76,6 +76,16 @@ TEST_F(Bgsub, StabilisesACameraThatShakes) {
         EXPECT_EQ(results["lost_frames"], 0);
         // About the median, of two sines.
         EXPECT_NEAR(results["shake"], 4, 1);
+        ASSERT_EQ(results["shifts"].size(), 24U);
+        // Those between frames do not depend on what is the median.
+        const auto shift = [&](std::size_t i, std::size_t axis) {
+            return results["shifts"][i][axis].get<double>();
+        };
+        for (std::size_t i = 1; i < 24; ++i) {
+            const auto t = static_cast<double>(i);
+            EXPECT_NEAR(shift(i, 0) - shift(0, 0), 4 * (std::cos(4.1 * t) - 1), 0.15);
+            EXPECT_NEAR(shift(i, 1) - shift(0, 1), 4 * std::sin(2.7 * t), 0.15);
+        }
     }
 }
 
@@ -87,6 +97,7 @@ TEST_F(Bgsub, LeavesACameraThatStandsAlone) {
     ASSERT_EQ(run_to_arrays({clip(), "--stabilise", "off"}).status, 0);
     EXPECT_EQ(read_bytes(folder_ / "clip.mask.npy"), still);
     EXPECT_FALSE(report()["results"].contains("shake"));
+    EXPECT_FALSE(report()["results"].contains("shifts"));
 }
 
 TEST_F(Bgsub, SaysWhichFramesCannotBeStabilised) {
@@ -96,6 +107,9 @@ TEST_F(Bgsub, SaysWhichFramesCannotBeStabilised) {
     const Outcome outcome = run_to_arrays({clip()});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(outcome.error, HasSubstr("1 of 24 frames cannot be registered with the others"));
+    const auto shifts = report()["results"]["shifts"];
+    EXPECT_TRUE(shifts[11].is_null());
+    EXPECT_TRUE(shifts[12].is_array());
     const auto masks = masks_in(folder_ / "clip.mask.npy", "24, 73, 97");
     const auto first = masks.begin() + 11 * 73 * 97;
     EXPECT_EQ(std::count(first, first + 73 * 97, 255), 0);

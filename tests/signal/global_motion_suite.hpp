@@ -301,6 +301,31 @@ TYPED_TEST_P(MotionFitSuite, FitsManyFramesAsOne) {
     }
 }
 
+TYPED_TEST_P(MotionFitSuite, FitsMoreFramesThanABatchHas) {
+    const Size size{32, 40};
+    const Waves scene(81);
+    const Image reference = picture(scene, size, {}, 0);
+    std::vector<Image> images;
+    for (const double by : {0.0, 1.25, -0.75}) {
+        PixelMap map;
+        map.at[0][2] = by;
+        images.push_back(picture(scene, size, {map, 1, 0, 1}, 1));
+    }
+    constexpr std::size_t count = 131;
+    core::Array<float, 3> frames({count, size.rows, size.columns});
+    for (std::size_t i = 0; i < count; ++i) {
+        std::copy(images[i % 3].begin(), images[i % 3].end(),
+                  frames.view()[static_cast<index_t>(i)].data);
+    }
+    const std::vector<PixelMap> starts(count);
+    const auto found = this->runner.fit(MotionModel::shift, reference, frames, starts);
+    ASSERT_EQ(found.size(), count);
+    EXPECT_NEAR(found[1].map.at[0][2], 1.25, 0.1);
+    for (std::size_t i = 3; i < count; ++i) {
+        EXPECT_EQ(largest_error(found[i].map, found[i % 3].map, size), 0);
+    }
+}
+
 TYPED_TEST_P(MotionFitSuite, IsThatOfTheCpu) {
     CpuMotionFit cpu;
     for (const Size size : {Size{17, 33}, Size{64, 80}, Size{97, 131}}) {
@@ -335,6 +360,6 @@ REGISTER_TYPED_TEST_SUITE_P(MotionFitSuite, FindsTheMotionOfEveryModel,
                             IgnoresObjectsNoiseAndBrightness, FindsShiftsByAQuarterOfTheImage,
                             BeginsAtAStart, OfAnImageAndItselfIsNone,
                             KeepsTheStartWhereThereIsNothingToFind, FitsManyFramesAsOne,
-                            IsThatOfTheCpu);
+                            FitsMoreFramesThanABatchHas, IsThatOfTheCpu);
 
 }  // namespace aperture::signal

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,9 @@ class CameraMotion {
     bool moves() const { return moves_; }
     /// The root of the mean squared shift in the middle of the frames, in pixels.
     double shake() const { return shake_; }
+    /// The shift (dy, dx) in the middle of each frame from their median, in pixels; none where the
+    /// frame has no motion.
+    const std::vector<std::optional<std::array<double, 2>>>& shifts() const { return shifts_; }
     /// Frames without a motion.
     core::index_t lost() const;
     /// Rows and columns of the common frame; at most half as many again as a frame's.
@@ -67,6 +71,7 @@ class CameraMotion {
     core::Extents<2> size_;  ///< of a frame
     core::Extents<2> extent_{};
     std::vector<Map> maps_;
+    std::vector<std::optional<std::array<double, 2>>> shifts_;
     bool moves_ = false;
     double shake_ = 0;
 };

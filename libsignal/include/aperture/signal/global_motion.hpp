@@ -79,5 +79,6 @@ class MotionFit {
 };
 
 extern template class MotionFit<core::Cpu>;
+extern template class MotionFit<core::Gpu>;
 
 }  // namespace aperture::signal
