@@ -11,6 +11,7 @@
 #include "libcore/gpu/launch.cuh"
 #include "libdense/gpu/lu_in_block.cuh"
 #include "libdense/gpu/qr_in_block.cuh"
+#include "libdense/gpu/qr_in_warps.cuh"
 #include "libdense/gpu/tuning.hpp"
 
 namespace aperture::dense::detail {
@@ -115,10 +116,33 @@ void launch_cholesky_in_block(Executor& executor, const CholeskyArguments<E>& p)
     core::launch(executor, kernel, launch.config, p, launch.scratch);
 }
 
+/// Returns false if there is no such kernel, or several blocks of the other would be on a
+/// multiprocessor.
+template <class Executor, class E>
+bool launch_qr_in_warps(Executor& executor, const QrArguments<E>& p) {
+    using Shape = tuning::QrInWarps;
+    const auto m = static_cast<int>(p.a.extent[1]);
+    const auto n = static_cast<int>(p.a.extent[2]);
+    if (m > core::warp_size * Shape::heights || n > Shape::slots * Shape::warps) return false;
+    const auto available = static_cast<std::size_t>(executor.shared_memory_per_block());
+    const std::size_t matrix = sizeof(E) * static_cast<std::size_t>(m * panel_row_stride<E>(n));
+    const std::size_t shared =
+        matrix + static_cast<std::size_t>(qr_in_warps_bytes<E>(Shape::heights));
+    if (!p.info.empty() || shared > available || 2 * matrix <= available) return false;
+    core::launch(executor, qr_in_warps<E, Shape::heights, Shape::slots, Shape::warps>,
+                 core::LaunchConfig{dim3(core::blocks_for(p.a.extent[0], 1)),
+                                    dim3(Shape::warps * core::warp_size), shared},
+                 p);
+    return true;
+}
+
 template <class Executor, class E>
 void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
     const auto m = static_cast<int>(p.a.extent[1]);
     const auto n = static_cast<int>(p.a.extent[2]);
+    if constexpr (tuning::has_qr_in_warps<E>) {
+        if (launch_qr_in_warps(executor, p)) return;
+    }
     BlockLaunch<E> launch(executor, p.a.extent[0], m, panel_row_stride<E>(n), false,
                           qr_vector_bytes<E>(block_slots(m), n), tuning::right_looking_bytes);
     using enum MatrixPlace;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <complex>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "aperture/dense/batch_orthogonal.hpp"
@@ -88,6 +90,10 @@ TYPED_TEST_P(OrthogonalSuite, FactorsQr) {
         for (Order layout : layouts) {
             this->check_qr(6, 5, layout, 3);
             this->check_qr(20, 9, layout, 0);
+        }
+        // In the registers of a block.
+        if (std::is_same_v<typename TypeParam::T, std::complex<float>>) {
+            this->check_qr(225, 66, Order::columns, 0);
         }
         if (!TypeParam::Runner::emulated) {
             for (auto [m, n] : {Shape{56, 56}, Shape{79, 16}, Shape{240, 66}, Shape{128, 128}}) {
