@@ -606,9 +606,9 @@ class Subtraction {
     bool masks_there_ = false;  ///< whether the separator finds them
     std::optional<rpca::ClipBackground> clip_background_;
     std::optional<rpca::OnlinePca> follower_;
-    core::Extents<2> solved_{};                 ///< frames and values that the separator is for
-    std::optional<rpca::CameraMotion> camera_;  ///< of the window, if it moves
-    core::Array<float, 4> common_;              ///< frames in their common one
+    core::Extents<2> solved_{};  ///< frames and values that the separator is for
+    std::optional<rpca::CameraMotion<core::Cpu>> camera_;  ///< of the window, if it moves
+    core::Array<float, 4> common_;                         ///< frames in their common one
     core::Array<float, 4> common_background_;
     index_t written_ = 0;  ///< number of frames in memory whose results were passed on
     index_t kept_frames_ = 0;
