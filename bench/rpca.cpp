@@ -14,6 +14,7 @@
 #include "aperture/core/timing.hpp"
 #include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/robust_pca.hpp"
+#include "bench/camera.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/masks.hpp"
 #include "bench/program.hpp"
@@ -264,6 +265,7 @@ void register_all() {
 #endif
     }
     add_masks("", [] { return core::Cpu(); });
+    add_camera("", [] { return core::Cpu(); });
     register_gpu();
 }
 

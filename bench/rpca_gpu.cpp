@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/camera.hpp"
 #include "bench/gpu_ceilings.hpp"
 #include "bench/masks.hpp"
 #include "bench/program.hpp"
@@ -124,6 +125,7 @@ void register_gpu() {
         });
     }
     add_masks("gpu/", [] { return core::Gpu(); });
+    add_camera("gpu/", [] { return core::Gpu(); });
 }
 
 }  // namespace aperture::bench

@@ -16,14 +16,19 @@ struct Place {
     double y, x;
 };
 
+/// Where a map takes a place, whether that is before the map's horizon or not.
+APERTURE_HD Place mapped(const PixelMap& map, double y, double x) {
+    const auto row = [&](int i) { return map.at[i][0] * y + map.at[i][1] * x + map.at[i][2]; };
+    const double depth = row(2);
+    return {row(0) / depth, row(1) / depth};
+}
+
 /// Whether the map's image of a pixel is within half a pixel of an image of this size; `place` then
 /// is that image.
 APERTURE_HD bool maps_inside(const PixelMap& map, double y, double x, const core::Extents<2>& size,
                              Place& place) {
-    const auto row = [&](int i) { return map.at[i][0] * y + map.at[i][1] * x + map.at[i][2]; };
-    const double depth = row(2);
-    if (!(depth > 0)) return false;
-    place = {row(0) / depth, row(1) / depth};
+    if (!(map.at[2][0] * y + map.at[2][1] * x + map.at[2][2] > 0)) return false;
+    place = mapped(map, y, x);
     return place.y >= -0.5 && place.y <= static_cast<double>(size[0]) - 0.5 && place.x >= -0.5 &&
            place.x <= static_cast<double>(size[1]) - 0.5;
 }

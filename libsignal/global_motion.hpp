@@ -8,7 +8,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "aperture/core/array.hpp"
 #include "aperture/core/portable.hpp"
 #include "aperture/core/shape.hpp"
 #include "aperture/signal/global_motion.hpp"
@@ -463,30 +462,40 @@ APERTURE_HD void finish_motion(const MotionLevel& level, MotionSums& sums, Motio
 /// The blur of both images on the finest level, in pixels.
 inline constexpr float motion_blur = 1.0F;
 
-/// The pyramid of the reference with what does not depend on frames, in memory of the host.
-class MotionReference {
-  public:
-    MotionReference(const core::Extents<2>& extent, MotionModel model);
+/// The levels of a reference, finest first, without planes.
+std::vector<MotionLevel> motion_levels(const core::Extents<2>& extent, MotionModel model);
 
-    /// Finest first.
-    int levels() const { return static_cast<int>(planes_.size()); }
-    core::Extents<2> extent(int level) const;
-    void set(core::Cpu& cpu, core::View<const float, 2, core::Host> reference);
-    /// Mean of the reference.
-    double mean() const { return mean_; }
-    MotionLevel level(int level) const;
-
-  private:
-    struct Planes {
-        MotionLevel level;
-        core::Array<float, 3> planes;    ///< values, down, across
-        core::Array<float, 2> products;  ///< [cell][product]
-    };
-    void set(core::Cpu& cpu, Planes& planes, core::View<const float, 2, core::Host> image);
-
-    std::vector<Planes> planes_;
-    double mean_ = 0;
+/// What the planes of a level have at a pixel.
+struct SplinePixel {
+    float value, down, across;
 };
+/// The spline of `image`, which has (row, column), less `mean`, and its derivatives.
+template <class Image>
+APERTURE_HD SplinePixel spline_pixel(const MotionLevel& level, const Image& image, float mean,
+                                     int y, int x) {
+    constexpr float smooth[3] = {1.0F / 6, 2.0F / 3, 1.0F / 6};
+    constexpr float slope[3] = {-0.5F, 0, 0.5F};
+    const auto inside = [](int i, int extent) { return i < 0 ? 0 : i < extent ? i : extent - 1; };
+    float value = 0, by_y = 0, by_x = 0;
+    for (int j = 0; j < 3; ++j) {
+        const int row = inside(y + j - 1, level.rows);
+        for (int i = 0; i < 3; ++i) {
+            const float pixel = image(row, inside(x + i - 1, level.columns)) - mean;
+            value += smooth[j] * smooth[i] * pixel;
+            by_y += slope[j] * smooth[i] * pixel;
+            by_x += smooth[j] * slope[i] * pixel;
+        }
+    }
+    return {value, by_y / static_cast<float>(level.down_by),
+            by_x / static_cast<float>(level.across_by)};
+}
+
+/// `energy` of a level from the sum of its squared gradients; 0 for a flat image, whose gradients
+/// are rounding errors. Its planes are 0 then.
+APERTURE_HD float level_energy(const MotionLevel& level, double sum, double mean) {
+    const double energy = sum / (static_cast<double>(level.rows) * level.columns);
+    return energy > 1e-10 * mean * mean ? static_cast<float>(energy) : 0.0F;
+}
 
 /// The result of a fit that began at `start`.
 GlobalMotion motion_of(const MotionState& state, MotionModel model, double mean,
@@ -494,8 +503,8 @@ GlobalMotion motion_of(const MotionState& state, MotionModel model, double mean,
 
 /// Fits motions to frames on one executor.
 ///
-///     MotionFrames(Executor&, Extents<2> image)
-///     void set(Image, MotionReference&)   makes the reference, which then stays where it is
+///     MotionFrames(Executor&, std::vector<MotionLevel>)
+///     double set(Image)                   makes the reference; returns its mean
 ///     void run(frames, search, states)    fits every frame from its state on; with `search`,
 ///                                         from the shift that the coarsest level has
 template <class Executor>
@@ -505,11 +514,11 @@ template <class Executor>
 class MotionFit<Executor>::State {
   public:
     State(Executor& executor, const core::Extents<2>& extent, MotionModel model)
-        : model_(model), reference_(extent, model), frames_(executor, extent) {}
+        : model_(model), extent_(extent), frames_(executor, motion_levels(extent, model)) {}
 
     void set(Image image) {
         expects_extent("reference", image.extent);
-        frames_.set(image, reference_);
+        mean_ = frames_.set(image);
         ready_ = true;
     }
 
@@ -523,27 +532,27 @@ class MotionFit<Executor>::State {
         for (std::size_t i = 0; i < count; ++i) {
             if (!starts.empty()) states[i].map = starts[i];
             states[i].gain = 1;
-            states[i].offset = reference_.mean();
+            states[i].offset = mean_;
         }
         frames_.run(frames, starts.empty(), states);
         std::vector<GlobalMotion> motions;
         for (std::size_t i = 0; i < count; ++i) {
-            motions.push_back(motion_of(states[i], model_, reference_.mean(),
-                                        starts.empty() ? PixelMap() : starts[i]));
+            motions.push_back(
+                motion_of(states[i], model_, mean_, starts.empty() ? PixelMap() : starts[i]));
         }
         return motions;
     }
 
   private:
     void expects_extent(const char* role, const core::Extents<2>& extent) const {
-        core::expects(extent == reference_.extent(0), "motion fit: ", role, " of ",
-                      core::extents_text(extent), ", expected ",
-                      core::extents_text(reference_.extent(0)));
+        core::expects(extent == extent_, "motion fit: ", role, " of ", core::extents_text(extent),
+                      ", expected ", core::extents_text(extent_));
     }
 
     MotionModel model_;
-    MotionReference reference_;
+    core::Extents<2> extent_;
     MotionFrames<Executor> frames_;
+    double mean_ = 0;  ///< of the reference
     bool ready_ = false;
 };
 

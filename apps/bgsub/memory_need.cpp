@@ -12,10 +12,6 @@ namespace {
 
 index_t float_bytes(index_t values) { return values * static_cast<index_t>(sizeof(float)); }
 
-/// A frame and its background in a common frame of usual size.
-index_t common_bytes(const BgsubOptions& options, index_t values) {
-    return options.stabilise == rpca::Stabilise::off ? 0 : 3 * float_bytes(values);
-}
 index_t picture_bytes(const BgsubOptions& options, const FrameShape& shape) {
     if (!options.saves(Content::overlay)) return 0;
     return shape.pixels() * static_cast<index_t>(sizeof(media::Colour));
@@ -29,7 +25,7 @@ MemoryNeed::MemoryNeed(const BgsubOptions& options, const FrameShape& shape,
       values_(shape.values()),
       clip_bytes_(float_bytes(values_) + picture_bytes(options, shape)),
       // Background, difference, mask.
-      work_bytes_(2 * float_bytes(values_) + shape.pixels() + common_bytes(options, values_)),
+      work_bytes_(2 * float_bytes(values_) + shape.pixels()),
       // Samples and their differences.
       fixed_bytes_(output_bytes(options, shape) + 2 * float_bytes(samples.size()) +
                    threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {

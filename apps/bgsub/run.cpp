@@ -252,9 +252,11 @@ class Subtraction {
     /// Those of the frames up to `end` that are not yet written. Without a common frame they are 0.
     void add_shifts(index_t end) {
         if (options_.stabilise == rpca::Stabilise::off) return;
+        const rpca::CameraPath* const camera = separator_->camera();
         for (index_t i = written_; i < end; ++i) {
-            found_.shifts.push_back(camera_ ? camera_->shifts()[static_cast<std::size_t>(i)]
-                                            : std::array<double, 2>{});
+            found_.shifts.push_back(camera != nullptr
+                                        ? camera->shifts()[static_cast<std::size_t>(i)]
+                                        : std::array<double, 2>{});
         }
     }
 
@@ -271,22 +273,13 @@ class Subtraction {
     /// Computes background, differences and masks of the frames in memory.
     void solve() {
         const index_t frames = clip_.frames();
-        const index_t values = found_.shape.values();
-        find_camera_motion();
-        // What the separator sees.
-        core::View<const float, 2, Host> seen{clip_.values.data(), {frames, values}};
-        core::View<float, 2, Host> background{background_.data(), {frames, values}};
-        if (camera_) {
-            seen = {common_.data(), {frames, common_.size() / frames}};
-            background = {common_background_.data(), seen.extent};
-        }
-        if (!separator_ || seen.extent != solved_) {
-            separator_ = separators_.make(frames, seen.extent[1]);
-            solved_ = seen.extent;
-        }
-        // What has to be changed, or compared with moved frames, is compared on the host.
-        masks_there_ = separator_->finds_masks() && !camera_ && !clip_background_;
-        if (masks_there_ && !options_.saves(Content::background)) background = {};
+        const double there_ms = take_frames();
+        const bool camera_moves = separator_->camera() != nullptr;
+        const bool corrects = clip_background_ && !camera_moves;
+        // A background that has to be corrected is compared on the host.
+        MaskFinder* const masks_there = corrects ? nullptr : separator_->mask_finder();
+        core::View<float, 4, Host> background = background_;
+        if (masks_there != nullptr && !options_.saves(Content::background)) background = {};
         console_.phase(core::text("separating frames ", found_.frames, " to ",
                                   found_.frames + frames - written_ - 1));
         rpca::Outcome outcome;
@@ -294,27 +287,44 @@ class Subtraction {
         const auto once = [&] {
             const core::Stopwatch watch;
             outcome = separator_->run(
-                seen, background, [&](const rpca::Progress& progress) { return show(progress); });
-            const double transfer_ms = separator_->transfer_ms();
-            const core::Stage stage{median ? "median" : "rpca", watch.ms() - transfer_ms,
-                                    gflop(outcome), 0};
+                background, [&](const rpca::Progress& progress) { return show(progress); });
+            const auto [transfer_ms, moving_ms] = separator_->times();
+            const core::Stage stage{median ? "median" : "rpca",
+                                    watch.ms() - transfer_ms - moving_ms, gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, transfer_ms};
         };
         const RunTimes times = repeat_runs(options_.common.repeat, console_, once);
-        if (camera_) {
-            const core::Stopwatch back;
-            camera_->from_common(std::as_const(common_background_).view(), clip_frames(),
-                                 background_.view());
-            stabilise_ms_ += back.ms();
-        }
+        stabilise_ms_ += separator_->times().stabilise_ms;
         const core::Stopwatch watch;
-        if (clip_background_ && !camera_) {
-            rpca::correct_backgrounds(cpu_, *clip_background_, background_.view());
+        if (corrects) rpca::correct_backgrounds(cpu_, *clip_background_, background_.view());
+        double transfer_ms = 0;
+        if (masks_there != nullptr) {
+            const bool stored = options_.saves(Content::foreground);
+            found_.threshold = masks_there->find(
+                options_.mask, stored ? difference_.view() : core::View<float, 4, Host>{},
+                masks_.view());
+            transfer_ms = masks_there->transfer_ms();
+        } else {
+            find_masks(0, frames);
         }
-        const double transfer_ms = masks_there_ ? find_masks_there() : 0;
-        if (!masks_there_) find_masks(0, frames);
         add(outcome, times, watch.ms() - transfer_ms);
-        found_.times.transfer_ms += transfer_ms;
+        found_.times.transfer_ms += there_ms + transfer_ms;
+    }
+
+    /// Gives the frames to the separator, which brings them to a common one if the camera shakes.
+    /// Returns the time of copies.
+    double take_frames() {
+        if (options_.stabilise != rpca::Stabilise::off) console_.phase("registering frames");
+        if (!separator_) separator_ = separators_.make();
+        separator_->take(clip_frames());
+        const auto [transfer_ms, moving_ms] = separator_->times();
+        stabilise_ms_ += moving_ms;
+        if (const rpca::CameraPath* const camera = separator_->camera()) {
+            ++found_.stabilised_windows;
+            found_.lost_frames += camera->lost();
+            found_.shake = std::max(found_.shake, camera->shake());
+        }
+        return transfer_ms;
     }
 
     /// From the first frames, which are in memory, and samples of all.
@@ -357,27 +367,6 @@ class Subtraction {
         return {clip_.values.data(), {clip_.frames(), channels, rows, columns}};
     }
 
-    /// Brings the frames to a common one if the camera shakes.
-    void find_camera_motion() {
-        camera_.reset();
-        if (options_.stabilise == rpca::Stabilise::off) return;
-        console_.phase("registering frames");
-        const core::Stopwatch watch;
-        camera_.emplace(cpu_, clip_frames(), options_.stabilise);
-        if (camera_->moves()) {
-            const auto [rows, columns] = camera_->extent();
-            common_.reshape({clip_.frames(), found_.shape.channels, rows, columns});
-            common_background_.reshape(common_.extent());
-            camera_->to_common(clip_frames(), common_.view());
-            ++found_.stabilised_windows;
-            found_.lost_frames += camera_->lost();
-            found_.shake = std::max(found_.shake, camera_->shake());
-        } else {
-            camera_.reset();
-        }
-        stabilise_ms_ += watch.ms();
-    }
-
     /// Work of the multiplier methods: each iteration computes a product with an n x n matrix and
     /// one triangle of the Gram matrix. The other methods are memory bound.
     double gflop(const rpca::Outcome& outcome) const {
@@ -393,15 +382,6 @@ class Subtraction {
               << std::scientific << progress.residual << ", rank " << progress.rank;
         console_.progress(words.str());
         return true;
-    }
-
-    /// Where the separator has frames and backgrounds. Returns the time of copies.
-    double find_masks_there() {
-        const bool stored = options_.saves(Content::foreground);
-        found_.threshold = separator_->find_masks(
-            options_.mask, stored ? difference_.view() : core::View<float, 4, Host>{},
-            masks_.view());
-        return separator_->transfer_ms();
     }
 
     /// Of frames `begin` to `end` - 1, whose backgrounds are there.
@@ -538,13 +518,8 @@ class Subtraction {
     core::Array<std::uint8_t, 3> masks_;
     core::Array<float, 2> scales_;  ///< of the differences, [row][column]
     std::unique_ptr<Separator> separator_;
-    bool masks_there_ = false;  ///< whether the separator finds them
     std::optional<rpca::ClipBackground> clip_background_;
     std::optional<rpca::OnlinePca> follower_;
-    core::Extents<2> solved_{};                 ///< frames and values that the separator is for
-    std::optional<rpca::CameraMotion> camera_;  ///< of the window, if it moves
-    core::Array<float, 4> common_;              ///< frames in their common one
-    core::Array<float, 4> common_background_;
     index_t written_ = 0;  ///< number of frames in memory whose results were passed on
     index_t kept_frames_ = 0;
     std::optional<core::Stopwatch> following_;

@@ -11,43 +11,62 @@
 
 namespace aperture::apps {
 
-/// Computes the background of frames on an executor; input and output are in host memory.
+/// Finds masks on an executor that still has frames and backgrounds.
+class MaskFinder {
+  public:
+    virtual ~MaskFinder() = default;
+
+    /// Masks of the frames of the separator's last run. Scales are those of these frames. Stores
+    /// the differences [frame][channel][row][column] unless they are empty. Returns the threshold
+    /// as rpca::find_masks does.
+    virtual double find(const rpca::MaskParameters& parameters,
+                        core::View<float, 4, core::Host> differences,
+                        rpca::MasksView<core::Host> masks) = 0;
+    /// Time of the copies from the executor in the last call.
+    virtual double transfer_ms() const = 0;
+};
+
+/// Parts of the time of a call.
+struct SeparatorTimes {
+    double transfer_ms = 0;   ///< copies to and from the executor
+    double stabilise_ms = 0;  ///< finding the camera's motion and moving frames
+};
+
+/// Computes the background of frames on an executor, in a common frame if their camera moves. Input
+/// and output are in host memory, [frame][channel][row][column].
 class Separator {
   public:
     using Observer = std::function<bool(const rpca::Progress&)>;
     virtual ~Separator() = default;
 
-    /// Frames and background are [frame][value], of the extents given to the constructor. For the
-    /// median, only `converged` of the outcome is set. Where `finds_masks`, the background may be
-    /// empty: it is not copied then.
-    virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
-                              rpca::FramesView<float, core::Host> background,
+    /// Takes the frames of a window, which must outlive their use, and finds the motion of their
+    /// camera unless the options have none. Throws core::UnfitDevice if the GPU has too little
+    /// memory.
+    virtual void take(core::View<const float, 4, core::Host> frames) = 0;
+    /// The camera of these frames; nullptr if it does not move.
+    virtual const rpca::CameraPath* camera() const = 0;
+    /// Finds their background, as each of them sees it. For the median, only `converged` of the
+    /// outcome is set. Where there is a mask finder, the background may be empty: it is not copied
+    /// then.
+    virtual rpca::Outcome run(core::View<float, 4, core::Host> background,
                               const Observer& observe) = 0;
-    /// Whether `find_masks` may be called: frames and background of the last run are still there.
-    virtual bool finds_masks() const { return false; }
-    /// Masks of the frames of the last run. Scales are those of these frames. Stores the
-    /// differences [frame][channel][row][column] unless they are empty. Returns the threshold as
-    /// rpca::find_masks does.
-    virtual double find_masks(const rpca::MaskParameters& /*parameters*/,
-                              core::View<float, 4, core::Host> /*differences*/,
-                              rpca::MasksView<core::Host> /*masks*/) {
-        return 0;
-    }
-    /// Time of the copies to and from the executor in the last call.
-    virtual double transfer_ms() const { return 0; }
+    /// nullptr where masks are to be found on the host.
+    virtual MaskFinder* mask_finder() = 0;
+    /// Of the last `take` or `run`.
+    virtual SeparatorTimes times() const = 0;
 };
 
 /// Separators of one executor for --method rpca and median.
 struct Separators {
     /// Bytes of main memory that a separator allocates, including its own copies.
     std::function<index_t(index_t frames, index_t values)> host_bytes;
-    /// Throws core::UnfitDevice if the GPU has too little memory.
-    std::function<std::unique_ptr<Separator>(index_t frames, index_t values)> make;
+    std::function<std::unique_ptr<Separator>()> make;
 };
 
-/// The executor and the options must outlive the result and its separators.
+/// The executors and the options must outlive the result and its separators. `cpu` has the work
+/// that is not the executor's.
 template <class Executor>
-Separators separators_on(Executor& executor, const BgsubOptions& options);
+Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions& options);
 
 /// The choice of --device, or the CPU for a method that only the CPU supports. Throws
 /// core::InvalidArgument if the GPU was requested for such a method.

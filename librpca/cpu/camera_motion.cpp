@@ -1,39 +1,21 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/rpca/camera_motion.hpp"
+#include "librpca/camera_motion.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-
-#include "aperture/core/array.hpp"
 #include "aperture/rpca/temporal_median.hpp"
-#include "aperture/signal/global_motion.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libsignal/bicubic_sample.hpp"
 
 namespace aperture::rpca {
 namespace {
 
 using core::Cpu;
 using core::Host;
-using core::index_t;
 using signal::GlobalMotion;
-using signal::MotionModel;
 using signal::PixelMap;
-using Image = core::View<const float, 2, Host>;
-using Grey = core::Array<float, 3>;  // [frame][row][column]
 
-constexpr index_t most_sampled = 33;
-constexpr float unseen = std::numeric_limits<float>::quiet_NaN();
-
-struct Place {
-    double y, x;
-};
-Place mapped(const PixelMap& map, double y, double x) {
-    const auto row = [&](int i) { return map.at[i][0] * y + map.at[i][1] * x + map.at[i][2]; };
-    return {row(0) / row(2), row(1) / row(2)};
-}
+/// No place is before its horizon.
+constexpr PixelMap nowhere{{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
 
 /// By the adjugate: the scale of a map does not matter, but its sign does.
 PixelMap inverse(const PixelMap& map) {
@@ -58,24 +40,6 @@ PixelMap after_shift(PixelMap map, double dy, double dx) {
     return map;
 }
 
-/// Means of the channels of every `step`-th frame.
-Grey grey_frames(Cpu& cpu, CameraMotion::ConstFrames frames, index_t step) {
-    const auto [count, channels, rows, columns] = frames.extent;
-    Grey grey({(count + step - 1) / step, rows, columns});
-    const index_t pixels = rows * columns;
-    core::for_each_task(cpu, grey.extent()[0], 0,
-                        [&, channels = channels, pixels = pixels](index_t i, std::byte*) {
-                            const float* const from = frames.data + i * step * channels * pixels;
-                            float* const to = grey.data() + i * pixels;
-                            for (index_t p = 0; p < pixels; ++p) {
-                                float sum = 0;
-                                for (index_t c = 0; c < channels; ++c) sum += from[c * pixels + p];
-                                to[p] = sum / static_cast<float>(channels);
-                            }
-                        });
-    return grey;
-}
-
 template <class T>
 T median_of(std::vector<T>& values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -83,16 +47,24 @@ T median_of(std::vector<T>& values) {
     return *middle;
 }
 
-/// Calls work(an executor of one thread, frame) on all threads.
-template <class Work>
-void for_each_frame(Cpu& cpu, index_t frames, const Work& work) {
-    core::for_each_task(cpu, frames, 0, [&](index_t i, std::byte*) {
-        Cpu one(1);
-        work(one, i);
-    });
+/// Whether a motion is one that a camera may have.
+bool is_near(const GlobalMotion& motion, const core::Extents<2>& size, double usual_deviation) {
+    const auto rows = static_cast<double>(size[0]);
+    const auto columns = static_cast<double>(size[1]);
+    bool near = motion.converged && motion.gain > 0.5 && motion.gain < 2 &&
+                motion.deviation <= 5 * usual_deviation;
+    for (const double y : {0.0, rows - 1}) {
+        for (const double x : {0.0, columns - 1}) {
+            const signal::Place to = signal::mapped(motion.map, y, x);
+            near =
+                near && std::abs(to.y - y) <= 0.25 * rows && std::abs(to.x - x) <= 0.25 * columns;
+        }
+    }
+    return near;
 }
 
-/// Of converged motions; infinite without any.
+}  // namespace
+
 double usual_deviation(const std::vector<GlobalMotion>& motions) {
     std::vector<double> deviations;
     for (const GlobalMotion& motion : motions) {
@@ -101,176 +73,66 @@ double usual_deviation(const std::vector<GlobalMotion>& motions) {
     return deviations.empty() ? std::numeric_limits<double>::infinity() : median_of(deviations);
 }
 
-/// From no motion on, and where that does not lead to residuals like those of the other frames,
-/// from the best of all shifts, too: where an object is large, that may be the object's.
-std::vector<GlobalMotion> fit(Cpu& cpu, Image reference, const Grey& frames, MotionModel model) {
-    signal::MotionFit<Cpu> fits(cpu, reference.extent, model);
-    fits.set_reference(reference);
-    const index_t count = frames.extent()[0];
-    std::vector<GlobalMotion> motions =
-        fits.run(frames, std::vector<PixelMap>(static_cast<std::size_t>(count)));
+bool shakes(const std::vector<GlobalMotion>& shifts) {
+    std::vector<double> y, x;
+    for (const GlobalMotion& shift : shifts) {
+        if (!shift.converged) continue;
+        y.push_back(shift.map.at[0][2]);
+        x.push_back(shift.map.at[1][2]);
+    }
+    if (2 * y.size() < shifts.size()) return false;
+    std::vector<double> sorted_y = y, sorted_x = x, distances(y.size());
+    const double middle_y = median_of(sorted_y);
+    const double middle_x = median_of(sorted_x);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        distances[i] = std::hypot(y[i] - middle_y, x[i] - middle_x);
+    }
+    const auto fifth = distances.begin() + static_cast<std::ptrdiff_t>(4 * y.size() / 5);
+    std::nth_element(distances.begin(), fifth, distances.end());
+    return *fifth >= 0.3;
+}
+
+std::vector<PixelMap> maps_of(const std::vector<GlobalMotion>& motions) {
+    std::vector<PixelMap> maps;
+    for (const GlobalMotion& motion : motions) {
+        maps.push_back(motion.converged ? motion.map : nowhere);
+    }
+    return maps;
+}
+
+CameraPath::CameraPath(core::Extents<2> size, const std::vector<GlobalMotion>& motions,
+                       Stabilise how)
+    : size_(size), maps_(motions.size(), nowhere), shifts_(motions.size()) {
     const double usual = usual_deviation(motions);
-    std::vector<index_t> doubtful;
-    for (index_t i = 0; i < count; ++i) {
-        const GlobalMotion& motion = motions[static_cast<std::size_t>(i)];
-        if (!motion.converged || motion.deviation > 1.5 * usual) doubtful.push_back(i);
-    }
-    Grey again({static_cast<index_t>(doubtful.size()), reference.extent[0], reference.extent[1]});
-    for (index_t i = 0; i < again.extent()[0]; ++i) {
-        const auto frame = frames.view()[doubtful[static_cast<std::size_t>(i)]];
-        std::copy_n(frame.data, frame.size(), again.view()[i].data);
-    }
-    const std::vector<GlobalMotion> others = fits.run(again, {});
-    for (std::size_t i = 0; i < doubtful.size(); ++i) {
-        GlobalMotion& motion = motions[static_cast<std::size_t>(doubtful[i])];
-        const GlobalMotion& other = others[i];
-        const bool better = !motion.converged || other.deviation < motion.deviation;
-        if (other.converged && better) motion = other;
-    }
-    return motions;
-}
-
-/// Sums of differences from a reference, where `image` shows something. Large differences, which
-/// objects make, count as 20 grey levels.
-double difference(Image image, Image reference) {
-    double sum = 0;
-    for (index_t p = 0; p < image.size(); ++p) {
-        if (std::isnan(image.data[p])) continue;
-        sum += static_cast<double>(std::min(std::abs(image.data[p] - reference.data[p]), 20.0F));
-    }
-    return sum;
-}
-
-/// Replaces what is unseen of [frame][pixel] by the median of the frames that show it.
-void fill_unseen(Cpu& cpu, core::View<float, 2, Host> frames) {
-    const auto [count, pixels] = frames.extent;
-    constexpr index_t at_once = 1024;
-    core::for_each_task(cpu, (pixels + at_once - 1) / at_once, 0,
-                        [&, count = count, pixels = pixels](index_t task, std::byte*) {
-                            std::vector<float> seen;
-                            for (index_t p = task * at_once;
-                                 p < std::min(pixels, (task + 1) * at_once); ++p) {
-                                seen.clear();
-                                for (index_t i = 0; i < count; ++i) {
-                                    if (!std::isnan(frames(i, p))) seen.push_back(frames(i, p));
-                                }
-                                if (static_cast<index_t>(seen.size()) == count) continue;
-                                const float value = seen.empty() ? 0 : median_of(seen);
-                                for (index_t i = 0; i < count; ++i) {
-                                    if (std::isnan(frames(i, p))) frames(i, p) = value;
-                                }
-                            }
-                        });
-}
-
-}  // namespace
-
-CameraMotion::CameraMotion(Cpu& cpu, ConstFrames frames, Stabilise how)
-    : cpu_(cpu), size_{frames.extent[2], frames.extent[3]} {
-    core::expects(how != Stabilise::off, "camera motion: not to be found");
-    core::expects(frames.extent[0] > 0, "camera motion: no frame");
-    maps_.resize(static_cast<std::size_t>(frames.extent[0]));
-    shifts_.resize(maps_.size());
-    if (how == Stabilise::automatic && std::min(size_[0], size_[1]) < 16) return;
-    find(frames, how);
-    if (moves_) frame_all();
-}
-
-void CameraMotion::find(ConstFrames frames, Stabilise how) {
-    const auto [rows, columns] = size_;
-    const index_t pixels = rows * columns;
-    Grey sample = grey_frames(cpu_, frames, (frames.extent[0] + most_sampled - 1) / most_sampled);
-    const index_t sampled = sample.extent()[0];
-    core::Array<float, 2> reference(size_);
-    const auto take_median = [&] {
-        temporal_median(cpu_, {sample.data(), {sampled, pixels}}, {reference.data(), {pixels}});
-    };
-    take_median();
-    const auto shifts = fit(cpu_, reference, sample, MotionModel::shift);
-    if (how == Stabilise::automatic) {
-        std::vector<double> y, x;
-        for (const GlobalMotion& shift : shifts) {
-            if (!shift.converged) continue;
-            y.push_back(shift.map.at[0][2]);
-            x.push_back(shift.map.at[1][2]);
-        }
-        if (2 * static_cast<index_t>(y.size()) < sampled) return;
-        std::vector<double> sorted_y = y, sorted_x = x, distances(y.size());
-        const double middle_y = median_of(sorted_y);
-        const double middle_x = median_of(sorted_x);
-        for (std::size_t i = 0; i < y.size(); ++i) {
-            distances[i] = std::hypot(y[i] - middle_y, x[i] - middle_x);
-        }
-        const auto fifth = distances.begin() + static_cast<std::ptrdiff_t>(4 * y.size() / 5);
-        std::nth_element(distances.begin(), fifth, distances.end());
-        if (*fifth < 0.3) return;
-    }
-    std::vector<double> before(static_cast<std::size_t>(sampled));
-    for_each_frame(cpu_, sampled, [&](Cpu& one, index_t i) {
-        const GlobalMotion& shift = shifts[static_cast<std::size_t>(i)];
-        const auto image = sample.view()[i];
-        core::Array<float, 2> moved(size_);
-        std::fill(moved.begin(), moved.end(), unseen);
-        if (shift.converged) {
-            signal::warp(one, std::as_const(sample).view()[i], shift.map, unseen, moved);
-        }
-        for (index_t p = 0; p < pixels; ++p) {
-            if (std::isnan(moved.data()[p])) image.data[p] = unseen;
-        }
-        before[static_cast<std::size_t>(i)] = difference(image, reference);
-        std::copy(moved.begin(), moved.end(), image.data);
-    });
-    fill_unseen(cpu_, {sample.data(), {sampled, pixels}});
-    take_median();
-    if (how == Stabilise::automatic) {
-        double after = 0;
-        for (index_t i = 0; i < sampled; ++i) {
-            after += difference(std::as_const(sample).view()[i], reference);
-        }
-        if (!(after < 0.9 * std::accumulate(before.begin(), before.end(), 0.0))) return;
-    }
-
-    const MotionModel model = how == Stabilise::shift        ? MotionModel::shift
-                              : how == Stabilise::homography ? MotionModel::homography
-                                                             : MotionModel::affine;
-    const auto motions = fit(cpu_, reference, grey_frames(cpu_, frames, 1), model);
-    const double usual = usual_deviation(motions);
+    const double middle[2] = {static_cast<double>(size[0] - 1) / 2,
+                              static_cast<double>(size[1] - 1) / 2};
     double squares = 0;
     for (std::size_t i = 0; i < motions.size(); ++i) {
-        const auto last_y = static_cast<double>(rows - 1);
-        const auto last_x = static_cast<double>(columns - 1);
-        bool near = motions[i].converged && motions[i].gain > 0.5 && motions[i].gain < 2 &&
-                    motions[i].deviation <= 5 * usual;
-        for (const double y : {0.0, last_y}) {
-            for (const double x : {0.0, last_x}) {
-                const Place to = mapped(motions[i].map, y, x);
-                near = near && std::abs(to.y - y) <= 0.25 * static_cast<double>(rows) &&
-                       std::abs(to.x - x) <= 0.25 * static_cast<double>(columns);
-            }
-        }
-        if (!near) continue;
+        if (!is_near(motions[i], size, usual)) continue;
         maps_[i] = motions[i].map;
-        const Place middle = mapped(motions[i].map, last_y / 2, last_x / 2);
-        const double dy = middle.y - last_y / 2;
-        const double dx = middle.x - last_x / 2;
+        const signal::Place to = signal::mapped(maps_[i], middle[0], middle[1]);
+        const double dy = to.y - middle[0];
+        const double dx = to.x - middle[1];
         shifts_[i] = {dy, dx};
         squares += dy * dy + dx * dx;
     }
     const auto found = static_cast<index_t>(maps_.size()) - lost();
     moves_ = found > 0 && (how != Stabilise::automatic || lost() <= found);
-    if (moves_) shake_ = std::sqrt(squares / static_cast<double>(found));
+    if (!moves_) return;
+    shake_ = std::sqrt(squares / static_cast<double>(found));
+    frame_all();
 }
 
-void CameraMotion::frame_all() {
+void CameraPath::frame_all() {
     double first[2] = {0, 0};
     double last[2] = {static_cast<double>(size_[0] - 1), static_cast<double>(size_[1] - 1)};
     const double corners[2][2] = {{0, last[0]}, {0, last[1]}};
-    for (const Map& map : maps_) {
-        if (!map) continue;
-        const PixelMap back = inverse(*map);
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+        if (!shifts_[i]) continue;
+        const PixelMap back = inverse(maps_[i]);
         for (const double y : corners[0]) {
             for (const double x : corners[1]) {
-                const Place at = mapped(back, y, x);
+                const signal::Place at = signal::mapped(back, y, x);
                 first[0] = std::min(first[0], std::floor(at.y));
                 first[1] = std::min(first[1], std::floor(at.x));
                 last[0] = std::max(last[0], std::ceil(at.y));
@@ -284,42 +146,103 @@ void CameraMotion::frame_all() {
         last[i] = std::min(last[i], static_cast<double>(size_[i] - 1) + margin);
         extent_[i] = static_cast<index_t>(last[i] - first[i]) + 1;
     }
-    for (Map& map : maps_) {
-        if (map) map = after_shift(*map, first[0], first[1]);
+    for (PixelMap& map : maps_) map = after_shift(map, first[0], first[1]);
+}
+
+index_t CameraPath::lost() const {
+    return std::count(shifts_.begin(), shifts_.end(), std::nullopt);
+}
+
+std::vector<PixelMap> CameraPath::inverse_maps() const {
+    std::vector<PixelMap> inverses(maps_.size(), nowhere);
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+        if (shifts_[i]) inverses[i] = inverse(maps_[i]);
     }
+    return inverses;
 }
 
-index_t CameraMotion::lost() const { return std::count(maps_.begin(), maps_.end(), std::nullopt); }
+template <>
+class CameraPixels<Cpu> {
+    using Frames = core::View<float, 4, Host>;
+    using ConstFrames = core::View<const float, 4, Host>;
+    using ConstImages = core::View<const float, 3, Host>;
 
-void CameraMotion::to_common(ConstFrames frames, Frames common) const {
-    const auto [count, channels, rows, columns] = common.extent;
-    const core::Extents<2> all{count, channels * rows * columns};
-    for_each_frame(cpu_, count, [&](Cpu& one, index_t i) {
-        const Map& map = maps_[static_cast<std::size_t>(i)];
-        if (!map) std::fill_n(common[i].data, all[1], unseen);
-        for (index_t c = 0; map && c < common.extent[1]; ++c) {
-            signal::warp(one, frames[i][c], *map, unseen, common[i][c]);
-        }
-    });
-    fill_unseen(cpu_, {common.data, all});
-}
+  public:
+    explicit CameraPixels(Cpu& cpu) : cpu_(cpu) {}
 
-void CameraMotion::from_common(ConstFrames common, ConstFrames frames, Frames backgrounds) const {
-    for_each_frame(cpu_, frames.extent[0], [&](Cpu& one, index_t i) {
-        const Map& map = maps_[static_cast<std::size_t>(i)];
-        for (index_t c = 0; c < frames.extent[1]; ++c) {
-            const auto own = frames[i][c];
-            const auto to = backgrounds[i][c];
-            if (map) {
-                signal::warp(one, common[i][c], inverse(*map), unseen, to);
-            } else {
-                std::fill_n(to.data, to.size(), unseen);
+    void means(ConstFrames frames, const std::vector<index_t>& which,
+               core::View<float, 3, Host> to) {
+        core::for_each_task(cpu_, to.extent[0], 0, [&](index_t i, std::byte*) {
+            const auto frame = frames[which[static_cast<std::size_t>(i)]];
+            float* const mean = to[i].data;
+            const index_t pixels = to[i].size();
+            for (index_t p = 0; p < pixels; ++p) {
+                float sum = 0;
+                for (index_t c = 0; c < frames.extent[1]; ++c) sum += frame[c].data[p];
+                mean[p] = sum / static_cast<float>(frames.extent[1]);
             }
-            for (index_t p = 0; p < to.size(); ++p) {
-                if (std::isnan(to.data[p])) to.data[p] = own.data[p];
+        });
+    }
+
+    void median(ConstImages frames, core::View<float, 2, Host> to) {
+        temporal_median(cpu_, {frames.data, {frames.extent[0], to.size()}}, {to.data, {to.size()}});
+    }
+
+    void move(ConstFrames frames, const std::vector<PixelMap>& maps, ConstFrames instead,
+              Frames to) {
+        core::for_each_task(cpu_, to.extent[0], 0, [&](index_t i, std::byte*) {
+            Cpu one(1);
+            for (index_t c = 0; c < to.extent[1]; ++c) {
+                const auto image = to[i][c];
+                signal::warp(one, frames[i][c], maps[static_cast<std::size_t>(i)], unseen, image);
+                if (instead.empty()) continue;
+                const float* const other = instead[i][c].data;
+                for (index_t p = 0; p < image.size(); ++p) {
+                    if (std::isnan(image.data[p])) image.data[p] = other[p];
+                }
             }
-        }
-    });
-}
+        });
+    }
+
+    void fill_unseen(core::View<float, 2, Host> frames) {
+        const auto [count, values] = frames.extent;
+        constexpr index_t at_once = 1024;
+        const auto fill_some = [&, count = count, values = values](index_t task, std::byte*) {
+            std::vector<float> seen;
+            for (index_t v = task * at_once; v < std::min(values, (task + 1) * at_once); ++v) {
+                seen.clear();
+                for (index_t i = 0; i < count; ++i) {
+                    if (!std::isnan(frames(i, v))) seen.push_back(frames(i, v));
+                }
+                if (static_cast<index_t>(seen.size()) == count) continue;
+                const float value = seen.empty() ? 0 : median_of(seen);
+                for (index_t i = 0; i < count; ++i) {
+                    if (std::isnan(frames(i, v))) frames(i, v) = value;
+                }
+            }
+        };
+        core::for_each_task(cpu_, (values + at_once - 1) / at_once, 0, fill_some);
+    }
+
+    double difference(ConstImages frames, ConstImages shown,
+                      core::View<const float, 2, Host> reference) {
+        std::vector<double> sums(static_cast<std::size_t>(frames.extent[0]));
+        core::for_each_task(cpu_, frames.extent[0], 0, [&](index_t i, std::byte*) {
+            double sum = 0;
+            for (index_t p = 0; p < reference.size(); ++p) {
+                if (std::isnan(shown[i].data[p])) continue;
+                sum +=
+                    static_cast<double>(counted_difference(frames[i].data[p], reference.data[p]));
+            }
+            sums[static_cast<std::size_t>(i)] = sum;
+        });
+        return std::accumulate(sums.begin(), sums.end(), 0.0);
+    }
+
+  private:
+    Cpu& cpu_;
+};
+
+template class CameraMotion<Cpu>;
 
 }  // namespace aperture::rpca

@@ -6,25 +6,10 @@
 
 #include <vector>
 
-#include "libcore/gpu/device_cast.hpp"
-#include "libcore/gpu/launch.cuh"
+#include "librpca/gpu/own_pixel.cuh"
 #include "librpca/mask_steps.hpp"
 
 namespace aperture::rpca::gpu {
-
-using core::KernelView;
-
-inline constexpr int pixel_threads = 256;
-
-/// A thread a pixel, or a value.
-inline core::LaunchConfig for_each_pixel(
-    index_t pixels, std::source_location call = std::source_location::current()) {
-    return {dim3(core::blocks_for(pixels, pixel_threads)), dim3(pixel_threads), 0, call};
-}
-/// Of the thread.
-__device__ __forceinline__ index_t own_pixel() {
-    return index_t{blockIdx.x} * pixel_threads + threadIdx.x;
-}
 
 /// The largest |difference| of a pixel's channels.
 __device__ __forceinline__ float pixel_size(const KernelView<const float, 4>& differences,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aperture/core/array.hpp"
 #include "aperture/core/shape.hpp"
 #include "aperture/signal/resample.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
@@ -19,34 +20,6 @@ using core::View;
 
 /// Levels are at least this large, and fit all of a model only if they are twice as large.
 constexpr index_t least_level = 24;
-
-/// The spline of an image and its derivatives at pixels.
-void differentiate(Cpu& cpu, View<const float, 2, Host> image, const MotionLevel& level,
-                   float* values, float* down, float* across) {
-    constexpr float smooth[3] = {1.0F / 6, 2.0F / 3, 1.0F / 6};
-    constexpr float slope[3] = {-0.5F, 0, 0.5F};
-    const index_t rows = image.extent[0];
-    const index_t columns = image.extent[1];
-    core::for_each_task(cpu, rows, 0, [&](index_t y, std::byte*) {
-        for (index_t x = 0; x < columns; ++x) {
-            float value = 0, by_y = 0, by_x = 0;
-            for (int j = 0; j < 3; ++j) {
-                for (int i = 0; i < 3; ++i) {
-                    const float pixel = image(std::clamp<index_t>(y + j - 1, 0, rows - 1),
-                                              std::clamp<index_t>(x + i - 1, 0, columns - 1)) -
-                                        level.mean;
-                    value += smooth[j] * smooth[i] * pixel;
-                    by_y += slope[j] * smooth[i] * pixel;
-                    by_x += smooth[j] * slope[i] * pixel;
-                }
-            }
-            const index_t at = y * level.stride + x;
-            values[at] = value;
-            down[at] = by_y / static_cast<float>(level.down_by);
-            across[at] = by_x / static_cast<float>(level.across_by);
-        }
-    });
-}
 
 /// Normal matrix of a cell over its energy.
 template <MotionModel model>
@@ -196,19 +169,96 @@ void add_cell(const CellSums<model>& cell, const float* products, MotionSums& su
     }
 }
 
+/// The pyramid of the reference with what does not depend on frames.
+class MotionReference {
+  public:
+    explicit MotionReference(const std::vector<MotionLevel>& levels) {
+        for (const MotionLevel& level : levels) {
+            Planes planes{level,
+                          core::Array<float, 3>({3, level.cell_rows() * motion_cell, level.stride}),
+                          core::Array<float, 2>({level.cells(), products_of(level.model)})};
+            planes.level.values = &planes.planes(0, 0, 0);
+            planes.level.down = &planes.planes(1, 0, 0);
+            planes.level.across = &planes.planes(2, 0, 0);
+            planes.level.products = planes.products.data();
+            levels_.push_back(std::move(planes));
+        }
+    }
+
+    /// Finest first.
+    int levels() const { return static_cast<int>(levels_.size()); }
+    const MotionLevel& level(int level) const {
+        return levels_[static_cast<std::size_t>(level)].level;
+    }
+
+    /// Returns the mean.
+    double set(Cpu& cpu, View<const float, 2, Host> reference) {
+        core::Array<float, 2> image(reference.extent);
+        gaussian_blur(cpu, reference, motion_blur, image);
+        double sum = 0;
+        for (const float value : image) sum += static_cast<double>(value);
+        const double mean = sum / static_cast<double>(image.size());
+        for (Planes& planes : levels_) {
+            if (planes.level.down_by != 1) {
+                core::Array<float, 2> coarser({planes.level.rows, planes.level.columns});
+                downsample(cpu, std::as_const(image).view(), coarser);
+                image = std::move(coarser);
+            }
+            set(cpu, planes, std::as_const(image).view(), mean);
+        }
+        return mean;
+    }
+
+  private:
+    struct Planes {
+        MotionLevel level;
+        core::Array<float, 3> planes;    ///< values, down, across
+        core::Array<float, 2> products;  ///< [cell][product]
+    };
+
+    static void set(Cpu& cpu, Planes& planes, View<const float, 2, Host> image, double mean) {
+        std::fill(planes.planes.begin(), planes.planes.end(), 0.0F);
+        MotionLevel& level = planes.level;
+        level.mean = static_cast<float>(mean);
+        core::for_each_task(cpu, level.rows, 0, [&](index_t y, std::byte*) {
+            for (int x = 0; x < level.columns; ++x) {
+                const SplinePixel pixel =
+                    spline_pixel(level, image, level.mean, static_cast<int>(y), x);
+                planes.planes(0, y, x) = pixel.value;
+                planes.planes(1, y, x) = pixel.down;
+                planes.planes(2, y, x) = pixel.across;
+            }
+        });
+        double sum = 0;
+        for (index_t i = 0; i < planes.planes.size() / 3; ++i) {
+            sum += static_cast<double>(pixel_energy(level.down[i], level.across[i], 0));
+        }
+        level.energy = level_energy(level, sum, mean);
+        if (level.energy == 0) std::fill(planes.planes.begin(), planes.planes.end(), 0.0F);
+        const MotionPass places(level, MotionState{});
+        with_model(level.model, [&](auto model) {
+            core::for_each_task(cpu, level.cells(), 0, [&](index_t cell, std::byte*) {
+                multiply_cell<model()>(level, places, static_cast<int>(cell),
+                                       &planes.products(cell, 0));
+            });
+        });
+    }
+
+    std::vector<Planes> levels_;
+};
+
 }  // namespace
 
-MotionReference::MotionReference(const core::Extents<2>& extent, MotionModel model) {
+std::vector<MotionLevel> motion_levels(const core::Extents<2>& extent, MotionModel model) {
     core::expects(extent[0] >= 16 && extent[1] >= 16, "motion fit: images of ",
                   core::extents_text(extent), ", expected at least 16 x 16");
     const auto rows = static_cast<double>(extent[0]);
     const auto columns = static_cast<double>(extent[1]);
+    std::vector<MotionLevel> levels;
     core::Extents<2> size = extent;
     do {
-        Planes planes;
-        MotionLevel& level = planes.level;
-        const bool all = planes_.empty() || std::min(size[0], size[1]) >= 2 * least_level;
-        level = {};
+        const bool all = levels.empty() || std::min(size[0], size[1]) >= 2 * least_level;
+        MotionLevel level{};
         level.model = all ? model : MotionModel::shift;
         level.rows = static_cast<int>(size[0]);
         level.columns = static_cast<int>(size[1]);
@@ -218,73 +268,10 @@ MotionReference::MotionReference(const core::Extents<2>& extent, MotionModel mod
         level.centre_y = rows / 2;
         level.centre_x = columns / 2;
         level.unit = (rows + columns) / 4;
-        planes.planes.reshape({3, level.cell_rows() * motion_cell, level.stride});
-        planes.products.reshape({level.cells(), products_of(level.model)});
-        planes_.push_back(std::move(planes));
+        levels.push_back(level);
         size = {size[0] / 2, size[1] / 2};
     } while (std::min(size[0], size[1]) >= least_level);
-}
-
-core::Extents<2> MotionReference::extent(int level) const {
-    const MotionLevel& of = planes_[static_cast<std::size_t>(level)].level;
-    return {of.rows, of.columns};
-}
-
-MotionLevel MotionReference::level(int level) const {
-    const Planes& planes = planes_[static_cast<std::size_t>(level)];
-    MotionLevel complete = planes.level;
-    complete.values = &planes.planes(0, 0, 0);
-    complete.down = &planes.planes(1, 0, 0);
-    complete.across = &planes.planes(2, 0, 0);
-    complete.products = planes.products.data();
-    return complete;
-}
-
-void MotionReference::set(Cpu& cpu, View<const float, 2, Host> reference) {
-    core::Array<float, 2> finer(reference.extent);
-    gaussian_blur(cpu, reference, motion_blur, finer);
-    double sum = 0;
-    for (const float value : finer) sum += static_cast<double>(value);
-    mean_ = sum / static_cast<double>(finer.size());
-    for (Planes& planes : planes_) {
-        core::Array<float, 2> image({planes.level.rows, planes.level.columns});
-        if (image.extent() == finer.extent()) {
-            std::copy(finer.begin(), finer.end(), image.begin());
-        } else {
-            downsample(cpu, std::as_const(finer).view(), image);
-        }
-        set(cpu, planes, std::as_const(image).view());
-        finer = std::move(image);
-    }
-}
-
-void MotionReference::set(Cpu& cpu, Planes& planes, View<const float, 2, Host> image) {
-    std::fill(planes.planes.begin(), planes.planes.end(), 0.0F);
-    MotionLevel& level = planes.level;
-    level.values = &planes.planes(0, 0, 0);
-    level.down = &planes.planes(1, 0, 0);
-    level.across = &planes.planes(2, 0, 0);
-    level.mean = static_cast<float>(mean_);
-    differentiate(cpu, image, level, &planes.planes(0, 0, 0), &planes.planes(1, 0, 0),
-                  &planes.planes(2, 0, 0));
-    double energy = 0;
-    for (index_t i = 0; i < planes.planes.size() / 3; ++i) {
-        energy += static_cast<double>(pixel_energy(level.down[i], level.across[i], 0));
-    }
-    energy /= static_cast<double>(image.size());
-    // The gradients of a flat image are rounding errors.
-    if (!(energy > 1e-10 * mean_ * mean_)) {
-        std::fill(planes.planes.begin(), planes.planes.end(), 0.0F);
-        energy = 0;
-    }
-    level.energy = static_cast<float>(energy);
-    const MotionPass places(level, MotionState{});
-    with_model(level.model, [&](auto model) {
-        core::for_each_task(cpu, level.cells(), 0, [&](index_t cell, std::byte*) {
-            multiply_cell<model()>(level, places, static_cast<int>(cell),
-                                   &planes.products(cell, 0));
-        });
-    });
+    return levels;
 }
 
 GlobalMotion motion_of(const MotionState& state, MotionModel model, double mean,
@@ -313,7 +300,10 @@ namespace {
 class FrameFit {
   public:
     FrameFit(Cpu& cpu, const MotionReference& reference) : cpu_(cpu), reference_(reference) {
-        for (int i = 0; i < reference.levels(); ++i) pyramid_.emplace_back(reference.extent(i));
+        for (int i = 0; i < reference.levels(); ++i) {
+            const MotionLevel& level = reference.level(i);
+            pyramid_.emplace_back(core::Extents<2>{level.rows, level.columns});
+        }
     }
 
     void run(View<const float, 2, Host> frame, bool search, MotionState& state) {
@@ -327,7 +317,7 @@ class FrameFit {
 
   private:
     void find_shift(MotionState& state) {
-        const MotionLevel level = reference_.level(reference_.levels() - 1);
+        const MotionLevel& level = reference_.level(reference_.levels() - 1);
         const int down = tried_shifts(level.rows);
         const int across = tried_shifts(level.columns);
         scores_.resize(static_cast<std::size_t>(down) * static_cast<std::size_t>(across));
@@ -344,7 +334,7 @@ class FrameFit {
 
     void fit(MotionState& state) {
         for (int l = reference_.levels() - 1; l >= 0; --l) {
-            const MotionLevel level = reference_.level(l);
+            const MotionLevel& level = reference_.level(l);
             const float* const frame = pyramid_[static_cast<std::size_t>(l)].data();
             begin_level(state);
             with_model(level.model, [&](auto model) {
@@ -403,16 +393,14 @@ class FrameFit {
 template <>
 class MotionFrames<Cpu> {
   public:
-    MotionFrames(Cpu& cpu, const core::Extents<2>& /*image*/) : cpu_(cpu) {}
+    MotionFrames(Cpu& cpu, const std::vector<MotionLevel>& levels)
+        : cpu_(cpu), reference_(levels) {}
 
-    void set(View<const float, 2, Host> image, MotionReference& reference) {
-        reference.set(cpu_, image);
-        reference_ = &reference;
-    }
+    double set(View<const float, 2, Host> image) { return reference_.set(cpu_, image); }
 
     void run(View<const float, 3, Host> frames, bool search, std::vector<MotionState>& states) {
         if (frames.extent[0] == 1) {
-            FrameFit(cpu_, *reference_).run(frames[0], search, states.front());
+            FrameFit(cpu_, reference_).run(frames[0], search, states.front());
             return;
         }
         // Whole frames side by side: steps are too short to wait for threads after each.
@@ -420,7 +408,7 @@ class MotionFrames<Cpu> {
         const index_t tasks = core::ceil_div(frames.extent[0], at_once);
         core::for_each_task(cpu_, tasks, 0, [&](index_t task, std::byte*) {
             Cpu one(1);
-            FrameFit fit(one, *reference_);
+            FrameFit fit(one, reference_);
             const index_t end = std::min(frames.extent[0], (task + 1) * at_once);
             for (index_t i = task * at_once; i < end; ++i) {
                 fit.run(frames[i], search, states[static_cast<std::size_t>(i)]);
@@ -430,7 +418,7 @@ class MotionFrames<Cpu> {
 
   private:
     Cpu& cpu_;
-    const MotionReference* reference_ = nullptr;
+    MotionReference reference_;
 };
 
 template class MotionFit<Cpu>;

@@ -17,7 +17,10 @@ namespace aperture::apps {
 namespace {
 
 constexpr index_t frames = 20;
-constexpr index_t values = 3000;
+constexpr index_t rows = 50;
+constexpr index_t columns = 60;
+constexpr index_t values = rows * columns;
+constexpr core::Extents<4> extent{frames, 1, rows, columns};
 
 /// A noisy scene with a bright moving object.
 std::vector<float> clip() {
@@ -33,8 +36,36 @@ std::vector<float> clip() {
     return clip;
 }
 
+/// A scene of waves that shakes by up to 3 pixels, with an object of 9 x 9 pixels.
+std::vector<float> shaken_clip() {
+    std::mt19937 generator(4);
+    std::normal_distribution<float> noise(0, 1);
+    std::vector<float> clip;
+    for (index_t f = 0; f < frames; ++f) {
+        const auto t = static_cast<double>(f);
+        const double dy = 3 * std::sin(2.7 * t);
+        const double dx = 3 * std::cos(4.1 * t);
+        for (index_t y = 0; y < rows; ++y) {
+            for (index_t x = 0; x < columns; ++x) {
+                double value = 110;
+                for (int i = 0; i < 12; ++i) {
+                    const double k = 0.9 * std::pow(0.82, i);
+                    value += 10 * std::sin(k * ((static_cast<double>(y) - dy) * std::sin(2.4 * i) +
+                                                (static_cast<double>(x) - dx) * std::cos(2.4 * i)) +
+                                           1.7 * i);
+                }
+                const bool moves = std::abs(y - 25) < 5 && std::abs(x - 5 - 2 * f) < 5;
+                clip.push_back(moves ? 250 : static_cast<float>(value) + noise(generator));
+            }
+        }
+    }
+    return clip;
+}
+
 class GpuBgsub : public aperture::tests::GpuTest {
   protected:
+    GpuBgsub() { options_.stabilise = rpca::Stabilise::off; }
+
     struct Found {
         rpca::Outcome outcome;
         std::vector<float> background = std::vector<float>(frames * values);
@@ -42,12 +73,13 @@ class GpuBgsub : public aperture::tests::GpuTest {
     };
     template <class Executor>
     Found find(Executor& executor) {
-        const auto separator = separators_on(executor, options_).make(frames, values);
+        const auto separator = separators_on(executor, cpu_, options_).make();
         const std::vector<float> of_clip = clip();
         Found found;
-        found.outcome = separator->run({of_clip.data(), {frames, values}},
-                                       {found.background.data(), {frames, values}}, {});
-        found.transfer_ms = separator->transfer_ms();
+        separator->take({of_clip.data(), extent});
+        const double there_ms = separator->times().transfer_ms;
+        found.outcome = separator->run({found.background.data(), extent}, {});
+        found.transfer_ms = there_ms + separator->times().transfer_ms;
         return found;
     }
     void expect_the_cpus() {
@@ -93,29 +125,32 @@ TEST_F(GpuBgsub, FindsTheCpusBackgroundByProjections) {
 }
 
 TEST_F(GpuBgsub, FindsTheMasksOfItsBackground) {
-    constexpr index_t rows = 50;
-    const auto separator = separators_on(*device_.gpu, options_).make(frames, values);
-    ASSERT_TRUE(separator->finds_masks());
+    const auto separator = separators_on(*device_.gpu, cpu_, options_).make();
+    MaskFinder* const finder = separator->mask_finder();
+    ASSERT_NE(finder, nullptr);
     const std::vector<float> of_clip = clip();
-    core::Array<float, 2> background({frames, values});
-    separator->run({of_clip.data(), {frames, values}}, background.view(), {});
-    core::Array<float, 4> differences({frames, 1, rows, values / rows});
-    core::Array<std::uint8_t, 3> masks({frames, rows, values / rows});
-    const double threshold = separator->find_masks(options_.mask, differences.view(), masks.view());
-    EXPECT_GT(separator->transfer_ms(), 0);
+    core::Array<float, 4> background(extent);
+    separator->take({of_clip.data(), extent});
+    EXPECT_EQ(separator->camera(), nullptr);
+    separator->run(background.view(), {});
+    core::Array<float, 4> differences(extent);
+    core::Array<std::uint8_t, 3> masks({frames, rows, columns});
+    const double threshold = finder->find(options_.mask, differences.view(), masks.view());
+    EXPECT_GT(finder->transfer_ms(), 0);
 
-    core::Array<float, 4> expected_differences(differences.extent());
+    core::Array<float, 4> expected_differences(extent);
     core::Array<std::uint8_t, 3> expected(masks.extent());
-    core::Array<float, 2> scales({rows, values / rows});
+    core::Array<float, 2> scales({rows, columns});
     const auto all = std::as_const(expected_differences).view();
-    rpca::subtract_backgrounds(cpu_, {of_clip.data(), {frames, values}}, background.view(),
+    rpca::subtract_backgrounds(cpu_, {of_clip.data(), {frames, values}},
+                               {background.data(), {frames, values}},
                                {expected_differences.data(), {frames, values}});
     rpca::pixel_scales(cpu_, all, scales);
     EXPECT_NEAR(rpca::find_masks(cpu_,
                                  {all,
                                   std::as_const(scales).view(),
-                                  {of_clip.data(), all.extent},
-                                  {background.data(), all.extent}},
+                                  {of_clip.data(), extent},
+                                  {background.data(), extent}},
                                  options_.mask, expected),
                 threshold, 1e-9);
     EXPECT_TRUE(tests::same_bytes(differences, expected_differences));
@@ -123,13 +158,47 @@ TEST_F(GpuBgsub, FindsTheMasksOfItsBackground) {
     EXPECT_GT(std::count(masks.begin(), masks.end(), 255), 1000);
 
     // Neither background nor differences are copied.
-    separator->run({of_clip.data(), {frames, values}}, {}, {});
+    separator->run({}, {});
     std::fill(masks.begin(), masks.end(), std::uint8_t{7});
-    separator->find_masks(options_.mask, {}, masks.view());
+    finder->find(options_.mask, {}, masks.view());
     EXPECT_TRUE(tests::same_bytes(masks, expected));
 
     options_.precision = SolvePrecision::fp64;
-    EXPECT_FALSE(separators_on(*device_.gpu, options_).make(frames, values)->finds_masks());
+    EXPECT_EQ(separators_on(*device_.gpu, cpu_, options_).make()->mask_finder(), nullptr);
+}
+
+TEST_F(GpuBgsub, StabilisesLikeTheCpu) {
+    options_.stabilise = rpca::Stabilise::automatic;
+    options_.parameters.tolerance = 1e-4;
+    const std::vector<float> shaken = shaken_clip();
+    const auto take = [&](auto& executor) {
+        auto separator = separators_on(executor, cpu_, options_).make();
+        separator->take({shaken.data(), extent});
+        return separator;
+    };
+    const auto on_cpu = take(cpu_);
+    const auto on_gpu = take(*device_.gpu);
+    ASSERT_NE(on_cpu->camera(), nullptr);
+    ASSERT_NE(on_gpu->camera(), nullptr);
+    EXPECT_EQ(on_gpu->camera()->extent(), on_cpu->camera()->extent());
+    EXPECT_EQ(on_gpu->camera()->lost(), 0);
+    EXPECT_NEAR(on_gpu->camera()->shake(), on_cpu->camera()->shake(), 0.01);
+    EXPECT_GT(on_gpu->times().stabilise_ms, 0);
+    core::Array<float, 4> expected(extent), found(extent);
+    on_cpu->run(expected.view(), {});
+    on_gpu->run(found.view(), {});
+    double sum = 0;
+    for (index_t i = 0; i < found.size(); ++i) {
+        sum += std::abs(static_cast<double>(found.data()[i] - expected.data()[i]));
+    }
+    EXPECT_LT(sum / static_cast<double>(found.size()), 0.1);
+
+    // The object of 81 pixels, rounded, and nothing of the scene.
+    core::Array<std::uint8_t, 3> masks({frames, rows, columns});
+    on_gpu->mask_finder()->find(options_.mask, {}, masks.view());
+    const auto moving = std::count(masks.begin(), masks.end(), 255);
+    EXPECT_GT(moving, frames * 55);
+    EXPECT_LT(moving, frames * 95);
 }
 
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
@@ -144,7 +213,8 @@ TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
 
 TEST_F(GpuBgsub, RefusesWhatDoesNotFitItsMemory) {
     options_.method = BackgroundMethod::rpca;
-    EXPECT_THROW(separators_on(*device_.gpu, options_).make(10000, 100'000'000), core::UnfitDevice);
+    const auto separator = separators_on(*device_.gpu, cpu_, options_).make();
+    EXPECT_THROW(separator->take({nullptr, {10000, 1, 10000, 10000}}), core::UnfitDevice);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/signal/global_motion.hpp"
+#include "libsignal/bicubic_sample.hpp"
 #include "tests/signal/images.hpp"
 
 /// Fits of global motions on every executor.
@@ -24,15 +25,6 @@
 ///                                   const core::Array<float, 3>& frames,
 ///                                   const std::vector<PixelMap>& starts);
 namespace aperture::signal {
-
-/// A place after a map.
-struct Mapped {
-    double y, x;
-};
-inline Mapped mapped(const PixelMap& map, double y, double x) {
-    const auto row = [&](int i) { return map.at[i][0] * y + map.at[i][1] * x + map.at[i][2]; };
-    return {row(0) / row(2), row(1) / row(2)};
-}
 
 /// Waves in all directions, periods of 6 to 60 pixels, so known between pixels.
 class Waves {
@@ -88,7 +80,7 @@ inline Image picture(const Waves& scene, Size size, const View& view, unsigned s
         for (index_t column = 0; column < size.columns; ++column) {
             const auto y = static_cast<double>(row);
             const auto x = static_cast<double>(column);
-            const Mapped from = mapped(inverse, y, x);
+            const Place from = mapped(inverse, y, x);
             const bool hidden = view.object && 3 * row > size.rows && 3 * row < 2 * size.rows &&
                                 2 * column < size.columns;
             const double value = hidden ? other(y, x) - 60 : scene(from.y, from.x);
@@ -123,8 +115,8 @@ inline double largest_error(const PixelMap& a, const PixelMap& b, Size size) {
     double largest = 0;
     for (const double y : {0.0, static_cast<double>(size.rows - 1)}) {
         for (const double x : {0.0, static_cast<double>(size.columns - 1)}) {
-            const Mapped one = mapped(a, y, x);
-            const Mapped two = mapped(b, y, x);
+            const Place one = mapped(a, y, x);
+            const Place two = mapped(b, y, x);
             largest = std::max(largest, std::hypot(one.y - two.y, one.x - two.x));
         }
     }

@@ -30,7 +30,7 @@ TEST(MotionFit, StatesDeviationsThatErrorsHave) {
                     frame_of(picture(scene, size, moved, 2 * i + 1001)), {})
                 .front();
         ASSERT_TRUE(found.converged);
-        const Mapped centre = mapped(found.map, 47.5, 63.5);
+        const Place centre = mapped(found.map, 47.5, 63.5);
         for (const double error :
              {(centre.y - 47.5 - moved.map.at[0][2]) / std::sqrt(found.covariance[0][0]),
               (centre.x - 63.5 - moved.map.at[1][2]) / std::sqrt(found.covariance[1][1])}) {
@@ -94,7 +94,7 @@ TEST(MotionFit, IsExactOnPhotographs) {
                 const GlobalMotion found =
                     fit.fit(model, reference, frame_of(sampled(dy, dx, 2)), {}).front();
                 ASSERT_TRUE(found.converged);
-                const Mapped centre = mapped(found.map, 49.5, 79.5);
+                const Place centre = mapped(found.map, 49.5, 79.5);
                 EXPECT_NEAR(centre.y - 49.5, dy / 4.0, 0.02);
                 EXPECT_NEAR(centre.x - 79.5, dx / 4.0, 0.02);
             }

@@ -8,7 +8,7 @@
 
 #include "aperture/core/choices.hpp"
 #include "aperture/core/executor.hpp"
-#include "aperture/signal/warp.hpp"
+#include "aperture/signal/global_motion.hpp"
 
 namespace aperture::rpca {
 
@@ -22,22 +22,14 @@ inline constexpr core::Choices<Stabilise, 5> stabilise_choices{
      {"affine", Stabilise::affine},
      {"homography", Stabilise::homography}}};
 
-/// The motion of the camera in consecutive frames, and a common frame that contains them all.
-///
-/// Motions are those between the frames and their median (signal::MotionFit): first the shifts of
-/// up to 33 frames to the median of these, then the motions of all frames to the median of the
-/// shifted ones, which is sharp. A frame has no motion if the fit fails, moves a corner by more
-/// than a quarter of the frame, changes contrast by a factor of two or leaves residuals five times
-/// the median frame's.
-class CameraMotion {
+/// The motion of a camera in consecutive frames, and a common frame that contains them all.
+class CameraPath {
   public:
-    /// [frame][channel][row][column], contiguous
-    using Frames = core::View<float, 4, core::Host>;
-    using ConstFrames = core::View<const float, 4, core::Host>;
-
-    /// Finds the motions. Throws core::InvalidArgument for `off`, no frame, and frames smaller than
-    /// 16 x 16 unless `automatic`.
-    CameraMotion(core::Cpu& cpu, ConstFrames frames, Stabilise how);
+    /// Of frames of [rows][columns] with these motions to their median. A frame has no motion if
+    /// the fit fails, moves a corner by more than a quarter of the frame, changes contrast by a
+    /// factor of two or leaves residuals five times the median frame's.
+    CameraPath(core::Extents<2> size, const std::vector<signal::GlobalMotion>& motions,
+               Stabilise how);
 
     /// Whether there is a common frame: for `automatic` if a fifth of the frames are more than 0.3
     /// pixels from their median position, shifts take away a tenth of the frames' differences from
@@ -53,27 +45,50 @@ class CameraMotion {
     /// Rows and columns of the common frame; at most half as many again as a frame's.
     core::Extents<2> extent() const { return extent_; }
 
-    /// Frames in the common frame, of `extent()`. What a frame does not show there is the median of
-    /// the frames that do, so that it is background.
-    void to_common(ConstFrames frames, Frames common) const;
-    /// Backgrounds in the common frame, as the frames see them. Where there is none, and for frames
-    /// without a motion, that is the frame itself, from which nothing differs.
-    void from_common(ConstFrames common, ConstFrames frames, Frames backgrounds) const;
+  protected:
+    /// For each frame, from pixels of the common frame to its own, and back; without a motion a map
+    /// that leads nowhere.
+    const std::vector<signal::PixelMap>& maps() const { return maps_; }
+    std::vector<signal::PixelMap> inverse_maps() const;
 
   private:
-    /// From pixels of the common frame to those of the frame.
-    using Map = std::optional<signal::PixelMap>;
-
-    void find(ConstFrames frames, Stabilise how);
     void frame_all();
 
-    core::Cpu& cpu_;
     core::Extents<2> size_;  ///< of a frame
     core::Extents<2> extent_{};
-    std::vector<Map> maps_;
+    std::vector<signal::PixelMap> maps_;
     std::vector<std::optional<std::array<double, 2>>> shifts_;
     bool moves_ = false;
     double shake_ = 0;
 };
+
+/// Finds the motions of a camera and moves frames. Motions are those between the frames and their
+/// median (signal::MotionFit): first the shifts of up to 33 frames to the median of these, then the
+/// motions of all frames to the median of the shifted ones, which is sharp.
+template <class Executor>
+class CameraMotion : public CameraPath {
+  public:
+    /// [frame][channel][row][column], contiguous
+    using Frames = core::View<float, 4, typename Executor::Space>;
+    using ConstFrames = core::View<const float, 4, typename Executor::Space>;
+
+    /// Synchronises on a Gpu. Throws core::InvalidArgument for `off`, no frame, and frames smaller
+    /// than 16 x 16 unless `automatic`. The executor must outlive it.
+    CameraMotion(Executor& executor, ConstFrames frames, Stabilise how);
+
+    /// Frames in the common frame, of `extent()`. What a frame does not show there is the median of
+    /// the frames that do, so that it is background. Asynchronous on a Gpu.
+    void to_common(ConstFrames frames, Frames common) const;
+    /// Backgrounds in the common frame, as the frames see them. Where there is none, and for frames
+    /// without a motion, that is the frame itself, from which nothing differs. Asynchronous on a
+    /// Gpu.
+    void from_common(ConstFrames common, ConstFrames frames, Frames backgrounds) const;
+
+  private:
+    Executor& executor_;
+};
+
+extern template class CameraMotion<core::Cpu>;
+extern template class CameraMotion<core::Gpu>;
 
 }  // namespace aperture::rpca

@@ -61,7 +61,7 @@ class MotionFit {
     MotionFit(Executor& executor, core::Extents<2> extent, MotionModel model);
 
     /// Makes pyramid, gradients and terms of the normal equations of the reference. Columns must be
-    /// contiguous. Throws core::InvalidArgument for another extent.
+    /// contiguous. Synchronises on a Gpu. Throws core::InvalidArgument for another extent.
     void set_reference(Image reference);
 
     /// Frames are [frame][row][column], columns contiguous. `starts` is empty or has a map for each

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "aperture/core/resident.hpp"
+#include "aperture/core/timing.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+#include "apps/bgsub/separator.hpp"
+
+namespace aperture::apps {
+
+/// Frames [frame][channel][row][column] in an executor's memory and, if their camera moves, in a
+/// common frame, in which their background is found.
+template <class Executor>
+class SteadyFrames {
+    using Space = typename Executor::Space;
+    using Values = core::View<float, 4, Space>;
+    using ConstValues = core::View<const float, 4, Space>;
+
+  public:
+    SteadyFrames(Executor& executor, rpca::Stabilise how)
+        : executor_(executor), how_(how), frames_(executor) {}
+
+    /// Copies frames to the executor and brings them to a common one if their camera moves. On a
+    /// CPU they must outlive their use.
+    void load(core::View<const float, 4, core::Host> frames) {
+        times_ = {};
+        const core::Stopwatch there;
+        frames_.load(frames);
+        if constexpr (is_gpu<Executor>) {
+            executor_.synchronize();
+            times_.transfer_ms = there.ms();
+        }
+        camera_.reset();
+        if (how_ == rpca::Stabilise::off) return;
+        const core::Stopwatch watch;
+        camera_.emplace(executor_, frames_.view(), how_);
+        if (camera_->moves()) {
+            const auto [rows, columns] = camera_->extent();
+            common_.reshape({frames.extent[0], frames.extent[1], rows, columns});
+            common_background_.reshape(common_.extent());
+            camera_->to_common(frames_.view(), common_.view());
+            executor_.synchronize();
+        } else {
+            camera_.reset();
+        }
+        times_.stabilise_ms = watch.ms();
+    }
+
+    /// Calls solve(frames, background), both [frame][value] in the executor's memory. Stores the
+    /// background as the frames see it, on a GPU unless `background` is empty.
+    template <class Solve>
+    rpca::Outcome run(core::View<float, 4, core::Host> background, const Solve& solve) {
+        times_ = {};
+        if constexpr (is_gpu<Executor>) {
+            backgrounds_.reshape(frames().extent);
+            background_ = backgrounds_.view();
+        } else {
+            background_ = background;
+        }
+        const Values to = camera_ ? common_background_.view() : background_;
+        const rpca::Outcome outcome = solve(values_of(seen()), values_of(to));
+        if (camera_) {
+            executor_.synchronize();
+            const core::Stopwatch watch;
+            camera_->from_common(to, frames(), background_);
+            executor_.synchronize();
+            times_.stabilise_ms = watch.ms();
+        }
+        if constexpr (is_gpu<Executor>) {
+            if (background.empty()) return outcome;
+            const core::Stopwatch back;
+            core::copy<float, 4, core::Strided>(executor_, background_, background);
+            executor_.synchronize();
+            times_.transfer_ms = back.ms();
+        }
+        return outcome;
+    }
+
+    /// The camera, if it moves.
+    const rpca::CameraPath* camera() const { return camera_ ? &*camera_ : nullptr; }
+    ConstValues frames() { return frames_.view(); }
+    /// Of the last run.
+    ConstValues backgrounds() const { return background_; }
+    /// Frames and values that are solved.
+    core::Extents<2> solved_extent() { return values_of(seen()).extent; }
+    /// Of the last `load` or `run`.
+    SeparatorTimes times() const { return times_; }
+
+    template <class T>
+    static core::View<T, 2, Space> values_of(const core::View<T, 4, Space>& frames) {
+        const index_t count = frames.extent[0];
+        return {frames.data, {count, frames.extent[1] * frames.extent[2] * frames.extent[3]}};
+    }
+
+  private:
+    ConstValues seen() { return camera_ ? std::as_const(common_).view() : frames(); }
+
+    Executor& executor_;
+    rpca::Stabilise how_;
+    core::Resident<Executor, const float, 4> frames_;
+    std::optional<rpca::CameraMotion<Executor>> camera_;
+    core::Array<float, 4, Space> common_;  ///< frames in their common one
+    core::Array<float, 4, Space> common_background_;
+    core::Array<float, 4, Space> backgrounds_;  ///< empty on a CPU
+    Values background_;
+    SeparatorTimes times_;
+};
+
+}  // namespace aperture::apps

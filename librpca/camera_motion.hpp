@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the motion of a camera is found, on every executor.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/portable.hpp"
+#include "aperture/rpca/camera_motion.hpp"
+
+namespace aperture::rpca {
+
+using core::index_t;
+
+/// The median of at most this many frames is the first reference.
+inline constexpr index_t most_sampled = 33;
+/// What no frame shows.
+inline constexpr float unseen = std::numeric_limits<float>::quiet_NaN();
+
+/// What a pixel's difference from the reference counts. Large ones, which objects make, count as 20
+/// grey levels.
+APERTURE_HD float counted_difference(float value, float reference) {
+    const float size = std::fabs(value - reference);
+    return size < 20 ? size : 20.0F;
+}
+
+/// The work on pixels, which is each executor's. Views are dense.
+///
+///     CameraPixels(Executor&)
+///     void means(ConstFrames, which, to)       means of the channels of frames which[0], ...
+///     void median(frames, to)                  of up to most_sampled frames; that of an even
+///                                              number is the mean of the middle two
+///     void move(ConstFrames, maps, instead, to)
+///                                              to(p) = frame(map p); where it has no value that
+///                                              of `instead`, or if that is empty unseen
+///     void fill_unseen(frames)                 [frame][value]: by the (upper) median of the frames
+///                                              that show a value, by 0 if none does
+///     double difference(frames, shown, reference)
+///                                              sum of counted differences where `shown` is seen
+template <class Executor>
+class CameraPixels;
+
+/// The deviation of the median frame; infinite if no motion converged.
+double usual_deviation(const std::vector<signal::GlobalMotion>& motions);
+/// Whether a fifth of the frames are more than 0.3 pixels from their median position, and most of
+/// them have a shift.
+bool shakes(const std::vector<signal::GlobalMotion>& shifts);
+/// Their maps; where a motion did not converge one that leads nowhere.
+std::vector<signal::PixelMap> maps_of(const std::vector<signal::GlobalMotion>& motions);
+
+/// From no motion on, and where that does not lead to residuals like those of the other frames,
+/// from the best of all shifts, too: where an object is large, that may be the object's.
+template <class Executor>
+std::vector<signal::GlobalMotion> fit_frames(Executor& executor,
+                                             typename signal::MotionFit<Executor>::Image reference,
+                                             typename signal::MotionFit<Executor>::Frames frames,
+                                             signal::MotionModel model) {
+    signal::MotionFit<Executor> fits(executor, reference.extent, model);
+    fits.set_reference(reference);
+    const auto [count, rows, columns] = frames.extent;
+    std::vector<signal::GlobalMotion> motions =
+        fits.run(frames, std::vector<signal::PixelMap>(static_cast<std::size_t>(count)));
+    const double usual = usual_deviation(motions);
+    std::vector<index_t> doubtful;
+    for (std::size_t i = 0; i < motions.size(); ++i) {
+        if (!motions[i].converged || motions[i].deviation > 1.5 * usual) {
+            doubtful.push_back(static_cast<index_t>(i));
+        }
+    }
+    if (doubtful.empty()) return motions;
+    core::Array<float, 3, typename Executor::Space> again(
+        {static_cast<index_t>(doubtful.size()), rows, columns});
+    CameraPixels<Executor>(executor).means({frames.data, {count, 1, rows, columns}}, doubtful,
+                                           again.view());
+    const auto others = fits.run(std::as_const(again).view(), {});
+    for (std::size_t i = 0; i < doubtful.size(); ++i) {
+        signal::GlobalMotion& motion = motions[static_cast<std::size_t>(doubtful[i])];
+        const signal::GlobalMotion& other = others[i];
+        const bool better = !motion.converged || other.deviation < motion.deviation;
+        if (other.converged && better) motion = other;
+    }
+    return motions;
+}
+
+/// Every `step`-th of `count` frames.
+inline std::vector<index_t> every(index_t step, index_t count) {
+    std::vector<index_t> which;
+    for (index_t i = 0; i < count; i += step) which.push_back(i);
+    return which;
+}
+
+template <class Executor>
+CameraPath find_path(Executor& executor, typename CameraMotion<Executor>::ConstFrames frames,
+                     Stabilise how) {
+    using Space = typename Executor::Space;
+    core::expects(how != Stabilise::off, "camera motion: not to be found");
+    const auto [count, channels, rows, columns] = frames.extent;
+    core::expects(count > 0, "camera motion: no frame");
+    const core::Extents<2> size{rows, columns};
+    const bool automatic = how == Stabilise::automatic;
+    CameraPath still(size, std::vector<signal::GlobalMotion>(std::size_t(count)), how);
+    if (automatic && std::min(rows, columns) < 16) return still;
+
+    CameraPixels<Executor> pixels(executor);
+    const auto sampled = every((count + most_sampled - 1) / most_sampled, count);
+    const core::Extents<3> extent{static_cast<index_t>(sampled.size()), rows, columns};
+    core::Array<float, 3, Space> sample(extent), moved(extent);
+    core::Array<float, 2, Space> reference(size);
+    pixels.means(frames, sampled, sample.view());
+    pixels.median(std::as_const(sample).view(), reference.view());
+    const auto shifts = fit_frames(executor, reference, sample, signal::MotionModel::shift);
+    if (automatic && !shakes(shifts)) return still;
+
+    const core::Extents<4> planes{extent[0], 1, rows, columns};
+    pixels.move({sample.data(), planes}, maps_of(shifts), {}, {moved.data(), planes});
+    const double before = automatic ? pixels.difference(sample, moved, reference) : 0;
+    pixels.fill_unseen({moved.data(), {extent[0], rows * columns}});
+    pixels.median(std::as_const(moved).view(), reference.view());
+    if (automatic && !(pixels.difference(moved, moved, reference) < 0.9 * before)) return still;
+
+    const signal::MotionModel model = how == Stabilise::shift ? signal::MotionModel::shift
+                                      : how == Stabilise::homography
+                                          ? signal::MotionModel::homography
+                                          : signal::MotionModel::affine;
+    core::Array<float, 3, Space> grey({count, rows, columns});
+    pixels.means(frames, every(1, count), grey.view());
+    return {size, fit_frames(executor, reference, grey, model), how};
+}
+
+template <class Executor>
+CameraMotion<Executor>::CameraMotion(Executor& executor, ConstFrames frames, Stabilise how)
+    : CameraPath(find_path(executor, frames, how)), executor_(executor) {}
+
+template <class Executor>
+void CameraMotion<Executor>::to_common(ConstFrames frames, Frames common) const {
+    CameraPixels<Executor> pixels(executor_);
+    pixels.move(frames, maps(), {}, common);
+    const auto [count, channels, rows, columns] = common.extent;
+    pixels.fill_unseen({common.data, {count, channels * rows * columns}});
+}
+
+template <class Executor>
+void CameraMotion<Executor>::from_common(ConstFrames common, ConstFrames frames,
+                                         Frames backgrounds) const {
+    CameraPixels<Executor>(executor_).move(common, inverse_maps(), frames, backgrounds);
+}
+
+}  // namespace aperture::rpca
