@@ -136,7 +136,7 @@ class CameraMotion {
 
   private:
     CpuWorker worker_;
-    std::optional<rpca::CameraMotion> motion_;
+    std::optional<rpca::CameraMotion<core::Cpu>> motion_;
 };
 #endif
 
