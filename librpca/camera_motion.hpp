@@ -11,40 +11,10 @@
 #include <utility>
 
 #include "aperture/core/array.hpp"
-#include "aperture/core/portable.hpp"
 #include "aperture/rpca/camera_motion.hpp"
+#include "librpca/frame_pixels.hpp"
 
 namespace aperture::rpca {
-
-using core::index_t;
-
-/// The median of at most this many frames is the first reference.
-inline constexpr index_t most_sampled = 33;
-/// What no frame shows.
-inline constexpr float unseen = std::numeric_limits<float>::quiet_NaN();
-
-/// What a pixel's difference from the reference counts. Large ones, which objects make, count as 20
-/// grey levels.
-APERTURE_HD float counted_difference(float value, float reference) {
-    const float size = std::fabs(value - reference);
-    return size < 20 ? size : 20.0F;
-}
-
-/// The work on pixels, which is each executor's. Views are dense.
-///
-///     CameraPixels(Executor&)
-///     void means(ConstFrames, which, to)       means of the channels of frames which[0], ...
-///     void median(frames, to)                  of up to most_sampled frames; that of an even
-///                                              number is the mean of the middle two
-///     void move(ConstFrames, maps, instead, to)
-///                                              to(p) = frame(map p); where it has no value that
-///                                              of `instead`, or if that is empty unseen
-///     void fill_unseen(frames)                 [frame][value]: by the (upper) median of the frames
-///                                              that show a value, by 0 if none does
-///     double difference(frames, shown, reference)
-///                                              sum of counted differences where `shown` is seen
-template <class Executor>
-class CameraPixels;
 
 /// The deviation of the median frame; infinite if no motion converged.
 double usual_deviation(const std::vector<signal::GlobalMotion>& motions);
@@ -76,8 +46,8 @@ std::vector<signal::GlobalMotion> fit_frames(Executor& executor,
     if (doubtful.empty()) return motions;
     core::Array<float, 3, typename Executor::Space> again(
         {static_cast<index_t>(doubtful.size()), rows, columns});
-    CameraPixels<Executor>(executor).means({frames.data, {count, 1, rows, columns}}, doubtful,
-                                           again.view());
+    FramePixels<Executor>(executor).means({frames.data, {count, 1, rows, columns}}, doubtful,
+                                          again.view());
     const auto others = fits.run(std::as_const(again).view(), {});
     for (std::size_t i = 0; i < doubtful.size(); ++i) {
         signal::GlobalMotion& motion = motions[static_cast<std::size_t>(doubtful[i])];
@@ -107,13 +77,17 @@ CameraPath find_path(Executor& executor, typename CameraMotion<Executor>::ConstF
     CameraPath still(size, std::vector<signal::GlobalMotion>(std::size_t(count)), how);
     if (automatic && std::min(rows, columns) < 16) return still;
 
-    CameraPixels<Executor> pixels(executor);
-    const auto sampled = every((count + most_sampled - 1) / most_sampled, count);
+    FramePixels<Executor> pixels(executor);
+    const auto sampled = every(frame_step(count), count);
     const core::Extents<3> extent{static_cast<index_t>(sampled.size()), rows, columns};
     core::Array<float, 3, Space> sample(extent), moved(extent);
     core::Array<float, 2, Space> reference(size);
     pixels.means(frames, sampled, sample.view());
-    pixels.median(std::as_const(sample).view(), reference.view());
+    const auto find_median = [&](const core::Array<float, 3, Space>& images) {
+        const index_t values = reference.size();
+        pixels.median({images.data(), {extent[0], values}}, {reference.data(), {values}});
+    };
+    find_median(sample);
     const auto shifts = fit_frames(executor, reference, sample, signal::MotionModel::shift);
     if (automatic && !shakes(shifts)) return still;
 
@@ -121,7 +95,7 @@ CameraPath find_path(Executor& executor, typename CameraMotion<Executor>::ConstF
     pixels.move({sample.data(), planes}, maps_of(shifts), {}, {moved.data(), planes});
     const double before = automatic ? pixels.difference(sample, moved, reference) : 0;
     pixels.fill_unseen({moved.data(), {extent[0], rows * columns}});
-    pixels.median(std::as_const(moved).view(), reference.view());
+    find_median(moved);
     if (automatic && !(pixels.difference(moved, moved, reference) < 0.9 * before)) return still;
 
     const signal::MotionModel model = how == Stabilise::shift ? signal::MotionModel::shift
@@ -139,7 +113,7 @@ CameraMotion<Executor>::CameraMotion(Executor& executor, ConstFrames frames, Sta
 
 template <class Executor>
 void CameraMotion<Executor>::to_common(ConstFrames frames, Frames common) const {
-    CameraPixels<Executor> pixels(executor_);
+    FramePixels<Executor> pixels(executor_);
     pixels.move(frames, maps(), {}, common);
     const auto [count, channels, rows, columns] = common.extent;
     pixels.fill_unseen({common.data, {count, channels * rows * columns}});
@@ -148,7 +122,7 @@ void CameraMotion<Executor>::to_common(ConstFrames frames, Frames common) const 
 template <class Executor>
 void CameraMotion<Executor>::from_common(ConstFrames common, ConstFrames frames,
                                          Frames backgrounds) const {
-    CameraPixels<Executor>(executor_).move(common, inverse_maps(), frames, backgrounds);
+    FramePixels<Executor>(executor_).move(common, inverse_maps(), frames, backgrounds);
 }
 
 }  // namespace aperture::rpca

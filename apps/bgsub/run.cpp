@@ -274,10 +274,7 @@ class Subtraction {
     void solve() {
         const index_t frames = clip_.frames();
         const double there_ms = take_frames();
-        const bool camera_moves = separator_->camera() != nullptr;
-        const bool corrects = clip_background_ && !camera_moves;
-        // A background that has to be corrected is compared on the host.
-        MaskFinder* const masks_there = corrects ? nullptr : separator_->mask_finder();
+        MaskFinder* const masks_there = separator_->mask_finder();
         core::View<float, 4, Host> background = background_;
         if (masks_there != nullptr && !options_.saves(Content::background)) background = {};
         console_.phase(core::text("separating frames ", found_.frames, " to ",
@@ -288,26 +285,27 @@ class Subtraction {
             const core::Stopwatch watch;
             outcome = separator_->run(
                 background, [&](const rpca::Progress& progress) { return show(progress); });
-            const auto [transfer_ms, moving_ms] = separator_->times();
-            const core::Stage stage{median ? "median" : "rpca",
-                                    watch.ms() - transfer_ms - moving_ms, gflop(outcome), 0};
+            const double transfer_ms = separator_->times().transfer_ms;
+            const core::Stage stage{median ? "median" : "rpca", watch.ms() - transfer_ms,
+                                    gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, transfer_ms};
         };
         const RunTimes times = repeat_runs(options_.common.repeat, console_, once);
-        stabilise_ms_ += separator_->times().stabilise_ms;
         const core::Stopwatch watch;
-        if (corrects) rpca::correct_backgrounds(cpu_, *clip_background_, background_.view());
-        double transfer_ms = 0;
+        separator_->finish(clip_background_ ? &*clip_background_ : nullptr);
+        const auto [back_ms, moving_ms] = separator_->times();
+        stabilise_ms_ += moving_ms;
+        double transfer_ms = back_ms;
         if (masks_there != nullptr) {
             const bool stored = options_.saves(Content::foreground);
             found_.threshold = masks_there->find(
                 options_.mask, stored ? difference_.view() : core::View<float, 4, Host>{},
                 masks_.view());
-            transfer_ms = masks_there->transfer_ms();
+            transfer_ms += masks_there->transfer_ms();
         } else {
             find_masks(0, frames);
         }
-        add(outcome, times, watch.ms() - transfer_ms);
+        add(outcome, times, watch.ms() - moving_ms - transfer_ms);
         found_.times.transfer_ms += there_ms + transfer_ms;
     }
 

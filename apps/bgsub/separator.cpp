@@ -40,6 +40,7 @@ class MedianBackground final : public Separator {
             return outcome;
         });
     }
+    void finish(const rpca::ClipBackground* clip) override { frames_.finish(cpu_, clip); }
     MaskFinder* mask_finder() override { return nullptr; }
     SeparatorTimes times() const override { return frames_.times(); }
 
@@ -106,8 +107,11 @@ class LowRankBackground final : public Separator {
     static constexpr bool masks_on_gpu = is_gpu<Mover>;
 
   public:
-    LowRankBackground(Executor& executor, Mover& mover, const BgsubOptions& options)
-        : executor_(executor), parameters_(options.parameters), frames_(mover, options.stabilise) {
+    LowRankBackground(Executor& executor, Mover& mover, core::Cpu& cpu, const BgsubOptions& options)
+        : executor_(executor),
+          cpu_(cpu),
+          parameters_(options.parameters),
+          frames_(mover, options.stabilise) {
         if constexpr (masks_on_gpu) masks_.emplace(executor, frames_);
     }
 
@@ -147,6 +151,10 @@ class LowRankBackground final : public Separator {
                 return pursuit_->run(frames, to, {}, observe);
             }
         });
+    }
+    void finish(const rpca::ClipBackground* clip) override {
+        transfer_ms_ = 0;
+        frames_.finish(cpu_, clip);
     }
     MaskFinder* mask_finder() override {
         if constexpr (masks_on_gpu) {
@@ -204,6 +212,7 @@ class LowRankBackground final : public Separator {
     }
 
     Executor& executor_;
+    core::Cpu& cpu_;
     rpca::Parameters parameters_;
     SteadyFrames<Mover> frames_;
     std::optional<Pca> pursuit_;
@@ -235,9 +244,11 @@ Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions&
             return std::make_unique<MedianBackground>(cpu, options);
         }
         if (options.precision == SolvePrecision::fp64) {
-            return std::make_unique<LowRankBackground<Executor, double>>(executor, cpu, options);
+            return std::make_unique<LowRankBackground<Executor, double>>(executor, cpu, cpu,
+                                                                         options);
         }
-        return std::make_unique<LowRankBackground<Executor, float>>(executor, executor, options);
+        return std::make_unique<LowRankBackground<Executor, float>>(executor, executor, cpu,
+                                                                    options);
     };
     return {host_bytes, make};
 }

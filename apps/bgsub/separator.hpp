@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "aperture/rpca/clip_background.hpp"
 #include "aperture/rpca/mask.hpp"
 #include "apps/bgsub/options.hpp"
 #include "apps/common/program.hpp"
@@ -16,9 +17,9 @@ class MaskFinder {
   public:
     virtual ~MaskFinder() = default;
 
-    /// Masks of the frames of the separator's last run. Scales are those of these frames. Stores
-    /// the differences [frame][channel][row][column] unless they are empty. Returns the threshold
-    /// as rpca::find_masks does.
+    /// Masks of the frames of the separator's last background. Scales are those of these frames.
+    /// Stores the differences [frame][channel][row][column] unless they are empty. Returns the
+    /// threshold as rpca::find_masks does.
     virtual double find(const rpca::MaskParameters& parameters,
                         core::View<float, 4, core::Host> differences,
                         rpca::MasksView<core::Host> masks) = 0;
@@ -45,14 +46,17 @@ class Separator {
     virtual void take(core::View<const float, 4, core::Host> frames) = 0;
     /// The camera of these frames; nullptr if it does not move.
     virtual const rpca::CameraPath* camera() const = 0;
-    /// Finds their background, as each of them sees it. For the median, only `converged` of the
-    /// outcome is set. Where there is a mask finder, the background may be empty: it is not copied
-    /// then.
+    /// Finds their background, which is to be in `background` after `finish`. Where there is a mask
+    /// finder, it may be empty: nothing is copied then. For the median, only `converged` of the
+    /// outcome is set.
     virtual rpca::Outcome run(core::View<float, 4, core::Host> background,
                               const Observer& observe) = 0;
+    /// Makes the background what each frame sees of it, corrected by that of the clip unless it is
+    /// nullptr.
+    virtual void finish(const rpca::ClipBackground* clip) = 0;
     /// nullptr where masks are to be found on the host.
     virtual MaskFinder* mask_finder() = 0;
-    /// Of the last `take` or `run`.
+    /// Of the last `take`, `run` or `finish`.
     virtual SeparatorTimes times() const = 0;
 };
 

@@ -50,44 +50,56 @@ class SteadyFrames {
         times_.stabilise_ms = watch.ms();
     }
 
-    /// Calls solve(frames, background), both [frame][value] in the executor's memory. Stores the
-    /// background as the frames see it, on a GPU unless `background` is empty.
+    /// Calls solve(frames, background), both [frame][value] in the executor's memory.
     template <class Solve>
     rpca::Outcome run(core::View<float, 4, core::Host> background, const Solve& solve) {
         times_ = {};
+        to_ = background;
         if constexpr (is_gpu<Executor>) {
             backgrounds_.reshape(frames().extent);
             background_ = backgrounds_.view();
         } else {
             background_ = background;
         }
-        const Values to = camera_ ? common_background_.view() : background_;
-        const rpca::Outcome outcome = solve(values_of(seen()), values_of(to));
+        return solve(values_of(seen()),
+                     values_of(camera_ ? common_background_.view() : background_));
+    }
+
+    /// Makes the background of the last run what the frames see of it, and without a camera that
+    /// moves corrects it by the clip's unless that is nullptr. On a GPU it is copied to the host
+    /// unless the array given there is empty.
+    void finish(core::Cpu& cpu, const rpca::ClipBackground* clip) {
+        times_ = {};
         if (camera_) {
             executor_.synchronize();
             const core::Stopwatch watch;
-            camera_->from_common(to, frames(), background_);
+            camera_->from_common(std::as_const(common_background_).view(), frames(), background_);
             executor_.synchronize();
             times_.stabilise_ms = watch.ms();
+        } else if (clip != nullptr) {
+            if constexpr (is_gpu<Executor>) {
+                rpca::correct_backgrounds(executor_, cpu, *clip, background_);
+            } else {
+                rpca::correct_backgrounds(cpu, *clip, background_);
+            }
         }
         if constexpr (is_gpu<Executor>) {
-            if (background.empty()) return outcome;
+            if (to_.empty()) return;
             const core::Stopwatch back;
-            core::copy<float, 4, core::Strided>(executor_, background_, background);
+            core::copy<float, 4, core::Strided>(executor_, background_, to_);
             executor_.synchronize();
             times_.transfer_ms = back.ms();
         }
-        return outcome;
     }
 
     /// The camera, if it moves.
     const rpca::CameraPath* camera() const { return camera_ ? &*camera_ : nullptr; }
     ConstValues frames() { return frames_.view(); }
-    /// Of the last run.
+    /// Of the last `finish`.
     ConstValues backgrounds() const { return background_; }
     /// Frames and values that are solved.
     core::Extents<2> solved_extent() { return values_of(seen()).extent; }
-    /// Of the last `load` or `run`.
+    /// Of the last `load`, `run` or `finish`.
     SeparatorTimes times() const { return times_; }
 
     template <class T>
@@ -107,6 +119,7 @@ class SteadyFrames {
     core::Array<float, 4, Space> common_background_;
     core::Array<float, 4, Space> backgrounds_;  ///< empty on a CPU
     Values background_;
+    core::View<float, 4, core::Host> to_;  ///< where the background is to be
     SeparatorTimes times_;
 };
 

@@ -9,7 +9,9 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/rpca/temporal_median.hpp"
+#include "librpca/clip_correction.hpp"
 #include "librpca/cpu/border_edges.hpp"
+#include "librpca/cpu/frame_pixels.hpp"
 #include "librpca/medians.hpp"
 
 namespace aperture::rpca {
@@ -95,24 +97,25 @@ ClipBackground clip_background(core::Cpu& cpu, Frames first, Frames sampled) {
     return clip;
 }
 
-void correct_backgrounds(core::Cpu& cpu, const ClipBackground& clip,
-                         core::View<float, 4, Host> backgrounds) {
-    const auto& extent = clip.ground.extent();
-    const index_t frames = backgrounds.extent[0];
-    core::expects_shape("backgrounds", backgrounds, {frames, extent[0], extent[1], extent[2]});
-    if (frames == 0) return;
-    const core::Array<float, 3> ground = median_of(cpu, backgrounds);
-    const float light = light_between(ground, clip.ground);
-    core::Array<float, 3> other(extent);
+ClipCorrection clip_correction(core::Cpu& cpu, const ClipBackground& clip,
+                               const core::Array<float, 3>& median) {
+    const float light = light_between(median, clip.ground);
+    core::Array<float, 3> other(clip.ground.extent());
     std::transform(clip.ground.begin(), clip.ground.end(), other.begin(),
                    [light](float value) { return light * value; });
     const index_t pixels = clip.scales.size();
-    find_objects(cpu, ground, other, clip.scales, [&](index_t pixel) {
-        for (index_t frame = 0; frame < frames; ++frame) {
-            float* const to = backgrounds.data + frame * other.size();
-            for (index_t v = pixel; v < other.size(); v += pixels) to[v] = other.data()[v];
-        }
-    });
+    ClipCorrection found{core::Array<std::uint8_t, 1>({pixels}), {}};
+    std::fill(found.replaced.begin(), found.replaced.end(), std::uint8_t{0});
+    find_objects(cpu, median, other, clip.scales,
+                 [&](index_t pixel) { found.replaced.data()[pixel] = 1; });
+    found.ground = core::Array<float, 2>({other.size() / pixels, pixels});
+    std::copy(other.begin(), other.end(), found.ground.begin());
+    return found;
+}
+
+void correct_backgrounds(core::Cpu& cpu, const ClipBackground& clip,
+                         core::View<float, 4, Host> backgrounds) {
+    correct_by_clip(cpu, cpu, clip, backgrounds);
 }
 
 }  // namespace aperture::rpca

@@ -77,9 +77,10 @@ class GpuBgsub : public aperture::tests::GpuTest {
         const std::vector<float> of_clip = clip();
         Found found;
         separator->take({of_clip.data(), extent});
-        const double there_ms = separator->times().transfer_ms;
         found.outcome = separator->run({found.background.data(), extent}, {});
-        found.transfer_ms = there_ms + separator->times().transfer_ms;
+        found.transfer_ms = separator->times().transfer_ms;
+        separator->finish(nullptr);
+        found.transfer_ms += separator->times().transfer_ms;
         return found;
     }
     void expect_the_cpus() {
@@ -133,6 +134,7 @@ TEST_F(GpuBgsub, FindsTheMasksOfItsBackground) {
     separator->take({of_clip.data(), extent});
     EXPECT_EQ(separator->camera(), nullptr);
     separator->run(background.view(), {});
+    separator->finish(nullptr);
     core::Array<float, 4> differences(extent);
     core::Array<std::uint8_t, 3> masks({frames, rows, columns});
     const double threshold = finder->find(options_.mask, differences.view(), masks.view());
@@ -159,6 +161,7 @@ TEST_F(GpuBgsub, FindsTheMasksOfItsBackground) {
 
     // Neither background nor differences are copied.
     separator->run({}, {});
+    separator->finish(nullptr);
     std::fill(masks.begin(), masks.end(), std::uint8_t{7});
     finder->find(options_.mask, {}, masks.view());
     EXPECT_TRUE(tests::same_bytes(masks, expected));
@@ -186,7 +189,9 @@ TEST_F(GpuBgsub, StabilisesLikeTheCpu) {
     EXPECT_GT(on_gpu->times().stabilise_ms, 0);
     core::Array<float, 4> expected(extent), found(extent);
     on_cpu->run(expected.view(), {});
+    on_cpu->finish(nullptr);
     on_gpu->run(found.view(), {});
+    on_gpu->finish(nullptr);
     double sum = 0;
     for (index_t i = 0; i < found.size(); ++i) {
         sum += std::abs(static_cast<double>(found.data()[i] - expected.data()[i]));
@@ -199,6 +204,38 @@ TEST_F(GpuBgsub, StabilisesLikeTheCpu) {
     const auto moving = std::count(masks.begin(), masks.end(), 255);
     EXPECT_GT(moving, frames * 55);
     EXPECT_LT(moving, frames * 95);
+}
+
+TEST_F(GpuBgsub, CorrectsByTheBackgroundOfTheClip) {
+    const std::vector<float> of_clip = clip();
+    // An object that is not in the clip's background stands in all frames.
+    core::Array<float, 4> standing(extent);
+    std::copy(of_clip.begin(), of_clip.end(), standing.begin());
+    rpca::ClipBackground ground{core::Array<float, 3>({1, rows, columns}),
+                                core::Array<float, 2>({rows, columns})};
+    std::fill(ground.scales.begin(), ground.scales.end(), 1.0F);
+    for (index_t v = 0; v < values; ++v) ground.ground.data()[v] = static_cast<float>(v % 97);
+    for (index_t f = 0; f < frames; ++f) {
+        for (index_t y = 10; y < 30; ++y) {
+            for (index_t x = 20; x < 40; ++x) standing(f, 0, y, x) = 200;
+        }
+    }
+    options_.parameters.tolerance = 1e-4;
+    const auto background_on = [&](auto& executor) {
+        const auto separator = separators_on(executor, cpu_, options_).make();
+        core::Array<float, 4> background(extent);
+        separator->take(std::as_const(standing).view());
+        separator->run(background.view(), {});
+        separator->finish(&ground);
+        return background;
+    };
+    const core::Array<float, 4> expected = background_on(cpu_);
+    const core::Array<float, 4> found = background_on(*device_.gpu);
+    // The light of the window is the median ratio.
+    EXPECT_NEAR(expected(0, 0, 20, 30), ground.ground(0, 20, 30), 2);
+    for (index_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(found.data()[i], expected.data()[i], 0.1) << i;
+    }
 }
 
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {

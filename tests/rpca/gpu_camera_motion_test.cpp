@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/rpca/clip_background.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/rpca/camera_motion_suite.hpp"
+#include "tests/rpca/standing_man.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::rpca {
@@ -35,6 +37,22 @@ struct GpuCamera : tests::UsableGpu {
         return backgrounds;
     }
 };
+
+using GpuClipCorrection = tests::GpuTest;
+
+TEST_F(GpuClipCorrection, IsThatOfTheCpu) {
+    core::Cpu cpu(2);
+    core::Gpu gpu;
+    const Clip first = StandingMan::frames(20, 0, 0);
+    const ClipBackground clip = clip_background(cpu, first.view(), first.view());
+    Clip expected = StandingMan::frames(40, 0, 40, 0.8F);
+    Clip found = StandingMan::frames(40, 0, 40, 0.8F);
+    DeviceMirror there(gpu, found.view());
+    correct_backgrounds(cpu, clip, expected.view());
+    correct_backgrounds(gpu, cpu, clip, there.view());
+    there.fetch();
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), found.begin()));
+}
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, CameraMotionSuite, GpuCamera);
 

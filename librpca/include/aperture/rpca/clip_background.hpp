@@ -23,10 +23,13 @@ ClipBackground clip_background(core::Cpu& cpu, DifferencesView<core::Host> first
                                DifferencesView<core::Host> sampled);
 
 /// Corrects the backgrounds of some frames of the clip, which are shorter than an object may stand:
-/// the same test between their median and that of the clip. In regions that have an object,
-/// backgrounds become the clip's, in each one's light. [frame][channel][row][column], contiguous.
-/// Throws core::InvalidArgument if extents differ.
+/// the same test between the median of up to 33 of them and that of the clip. In regions that have
+/// an object, backgrounds become the clip's, in the window's light. [frame][channel][row][column],
+/// contiguous. Throws core::InvalidArgument if extents differ. With a Gpu, `cpu` has the test;
+/// synchronises.
 void correct_backgrounds(core::Cpu& cpu, const ClipBackground& clip,
                          core::View<float, 4, core::Host> backgrounds);
+void correct_backgrounds(core::Gpu& gpu, core::Cpu& cpu, const ClipBackground& clip,
+                         core::View<float, 4, core::Device> backgrounds);
 
 }  // namespace aperture::rpca

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The pixels of a camera that shakes, on a device.
+// The pixels of frames, on a device.
 
 #include "libcore/gpu/block.cuh"
-#include "librpca/camera_motion.hpp"
+#include "librpca/frame_pixels.hpp"
 #include "librpca/gpu/own_pixel.cuh"
 #include "libsignal/bicubic_sample.hpp"
 
@@ -144,20 +144,32 @@ inline __global__ void __launch_bounds__(pixel_threads)
     if (core::thread_rank() == 0) sums[blockIdx.x] = sum;
 }
 
+/// A thread: a pixel of all frames. Moves a byte a pixel, and 4 bytes a value that is replaced.
+inline __global__ void __launch_bounds__(pixel_threads)
+    replace_pixels_kernel(const std::uint8_t* which, KernelView<const float, 2> ground,
+                          KernelView<float, 3> frames) {
+    const index_t pixel = own_pixel();
+    if (pixel >= ground.extent[1] || which[pixel] == 0) return;
+    for (index_t c = 0; c < ground.extent[0]; ++c) {
+        const float value = ground(c, pixel);
+        for (index_t f = 0; f < frames.extent[0]; ++f) frames(f, c, pixel) = value;
+    }
+}
+
 }  // namespace aperture::rpca::gpu
 
 namespace aperture::rpca {
 
 /// By kernels, on a GPU or on the SIMT host executor. Asynchronous but for `difference`.
 template <class Executor>
-class CameraPixels {
+class FramePixels {
     using Space = typename Executor::Space;
     using Frames = core::View<float, 4, Space>;
     using ConstFrames = core::View<const float, 4, Space>;
     using ConstImages = core::View<const float, 3, Space>;
 
   public:
-    explicit CameraPixels(Executor& executor) : executor_(executor) {}
+    explicit FramePixels(Executor& executor) : executor_(executor) {}
 
     void means(ConstFrames frames, const std::vector<index_t>& which,
                core::View<float, 3, Space> to) {
@@ -165,9 +177,9 @@ class CameraPixels {
                      core::kernel_view(frames), there(which), core::kernel_view(to));
     }
 
-    void median(ConstImages frames, core::View<float, 2, Space> to) {
+    void median(core::View<const float, 2, Space> frames, core::View<float, 1, Space> to) {
         core::launch(executor_, &gpu::median_kernel, gpu::for_each_pixel(to.size()),
-                     values_of(frames), to.data);
+                     core::kernel_view(frames), to.data);
     }
 
     void move(ConstFrames frames, const std::vector<signal::PixelMap>& maps, ConstFrames instead,
@@ -199,18 +211,27 @@ class CameraPixels {
         return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
 
+    void replace(core::View<const std::uint8_t, 1, core::Host> which,
+                 core::View<const float, 2, Space> ground, core::View<float, 3, Space> frames) {
+        core::launch(executor_, &gpu::replace_pixels_kernel, gpu::for_each_pixel(which.size()),
+                     there(which), core::kernel_view(ground), core::kernel_view(frames));
+    }
+
   private:
     static core::KernelView<const float, 2> values_of(const ConstImages& images) {
         return {images.data, {images.extent[0], images.extent[1] * images.extent[2]}};
     }
     /// In scratch memory, for the next kernel.
     template <class T>
-    const T* there(const std::vector<T>& values) {
-        const auto count = static_cast<index_t>(values.size());
-        auto* const to = reinterpret_cast<T*>(executor_.scratch(values.size() * sizeof(T)));
-        core::copy(executor_, core::View<const T, 1>(values.data(), {count}),
-                   core::View<T, 1, Space>(to, {count}));
+    const T* there(core::View<const T, 1> values) {
+        const auto count = static_cast<std::size_t>(values.size());
+        auto* const to = reinterpret_cast<T*>(executor_.scratch(count * sizeof(T)));
+        core::copy(executor_, values, core::View<T, 1, Space>(to, values.extent));
         return to;
+    }
+    template <class T>
+    const T* there(const std::vector<T>& values) {
+        return there(core::View<const T, 1>(values.data(), {static_cast<index_t>(values.size())}));
     }
 
     Executor& executor_;
