@@ -23,30 +23,34 @@ class ClipBackgrounds : public testing::Test {
 };
 
 TEST_F(ClipBackgrounds, IsWithoutAManWhoStandsForMostOfTheClip) {
-    StandingMan::expect_ground(found(StandingMan::frames(20, 0, 0), StandingMan::frames(20, 4, 20)).ground.view());
+    StandingMan::expect_ground(
+        found(StandingMan::frames(20, 0, 0), StandingMan::frames(20, 4, 20)).ground.view());
 }
 
 TEST_F(ClipBackgrounds, IsWithoutAManWhoStandsInTheFirstFrames) {
-    const ClipBackground clip = found(StandingMan::frames(20, 0, 18), StandingMan::frames(20, 0, 3));
+    const ClipBackground clip =
+        found(StandingMan::frames(20, 0, 18), StandingMan::frames(20, 0, 3));
     StandingMan::expect_ground(clip.ground.view());
     // Of the noise, not of the man.
     for (const float scale : clip.scales) EXPECT_LT(scale, 4);
 }
 
 TEST_F(ClipBackgrounds, AllowsForOtherLight) {
-    StandingMan::expect_ground(found(StandingMan::frames(20, 0, 18), StandingMan::frames(20, 0, 3, 0.7F)).ground.view());
+    StandingMan::expect_ground(
+        found(StandingMan::frames(20, 0, 18), StandingMan::frames(20, 0, 3, 0.7F)).ground.view());
 }
 
 TEST_F(ClipBackgrounds, CorrectsWindowsInWhichAManStands) {
-    const ClipBackground clip = found(StandingMan::frames(20, 0, 0), StandingMan::frames(20, 4, 20));
+    const ClipBackground clip =
+        found(StandingMan::frames(20, 0, 0), StandingMan::frames(20, 4, 20));
     for (const float light : {1.0F, 0.8F}) {
         Array<float, 4> backgrounds = StandingMan::frames(5, 0, 5, light);
         correct_backgrounds(cpu_, clip, backgrounds.view());
         for (index_t f = 0; f < 5; ++f) {
             for (index_t row = 14; row < 36; ++row) {
                 for (index_t column = 20; column < 30; ++column) {
-                    ASSERT_NEAR(backgrounds(f, 0, row, column), light * StandingMan::ground(row, column),
-                                3);
+                    ASSERT_NEAR(backgrounds(f, 0, row, column),
+                                light * StandingMan::ground(row, column), 3);
                 }
             }
         }
@@ -55,7 +59,8 @@ TEST_F(ClipBackgrounds, CorrectsWindowsInWhichAManStands) {
 
 TEST_F(ClipBackgrounds, KeepsWindowsWithoutObjects) {
     // The clip's has the man.
-    const ClipBackground clip = found(StandingMan::frames(20, 0, 20), StandingMan::frames(20, 0, 20));
+    const ClipBackground clip =
+        found(StandingMan::frames(20, 0, 20), StandingMan::frames(20, 0, 20));
     Array<float, 4> backgrounds = StandingMan::frames(5, 0, 0);
     const Array<float, 4> before = StandingMan::frames(5, 0, 0);
     correct_backgrounds(cpu_, clip, backgrounds.view());

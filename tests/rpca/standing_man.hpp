@@ -25,7 +25,8 @@ class StandingMan {
         return row >= 14 && row < 36 && column >= 20 && column < 30;
     }
     /// The man stands in the frames from `comes` to `goes` - 1.
-    static core::Array<float, 4> frames(index_t count, index_t comes, index_t goes, float light = 1) {
+    static core::Array<float, 4> frames(index_t count, index_t comes, index_t goes,
+                                        float light = 1) {
         std::mt19937 generator(7);
         std::normal_distribution<float> noise(0, 2);
         core::Array<float, 4> frames({count, 1, rows, columns});
