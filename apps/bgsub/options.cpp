@@ -76,6 +76,8 @@ void add_stabilise_option(CommandLine& line, BgsubOptions& options) {
                 "Bring the frames of a camera that shakes to a common one first, by shifts, affine "
                 "maps or homographies; auto: by affine maps if it shakes")
         .default_text("auto, off with --method online");
+    line.file("--plot-shifts", "FILE.png|pdf|svg", options.plot_shifts,
+              "Shift of each frame that was brought to a common one");
 }
 
 void add_method_options(CommandLine& line, BgsubOptions& options, bool& online) {
@@ -217,6 +219,9 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
     line.needs("--resume", "the mask among --save", options.saves(Content::mask));
     core::expects(!stabilises(options) || !options.online(),
                   "--stabilise cannot be combined with --method online");
+    if (options.plot_shifts) expects_figure_name("--plot-shifts", *options.plot_shifts);
+    line.needs("--plot-shifts", "stabilised frames: no --stabilise off, no --method online",
+               options.stabilise != rpca::Stabilise::off && !options.online());
     core::expects(
         options.precision == SolvePrecision::fp64 || p.tolerance >= rpca::least_fp32_tolerance,
         "--tolerance ", p.tolerance, " requires --precision fp64: in fp32 the residual ",

@@ -71,6 +71,7 @@ struct BgsubOptions {
     bool resume = false;  ///< keep the windows whose pictures are there
 
     rpca::Stabilise stabilise = rpca::Stabilise::automatic;
+    std::optional<std::filesystem::path> plot_shifts;
     BackgroundMethod method = BackgroundMethod::automatic;
     std::string method_reason;  ///< why, where the user has not named it
     SolvePrecision precision = SolvePrecision::fp32;

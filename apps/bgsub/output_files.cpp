@@ -256,8 +256,9 @@ std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options, Content c
 void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
     const NamedFiles outputs = output_files(options);
     const bool folders = options.format == OutFormat::png;
-    check_output_files(named_files("frame", frames.files()), folders ? NamedFiles{} : outputs,
-                       options.common);
+    NamedFiles files = folders ? NamedFiles{} : outputs;
+    append(files, "plot of shifts", options.plot_shifts);
+    check_output_files(named_files("frame", frames.files()), files, options.common);
     if (folders) check_output_folders(outputs, frames.images());
 }
 

@@ -20,6 +20,11 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
     report.results = result_values(options, results);
     if (results.stabilised_windows > 0) report.shifts = results.shifts;
     report.accuracy = accuracy_values(results);
+    if (options.plot_shifts && results.stabilised_windows > 0) {
+        outputs.add(media::new_figure(*options.plot_shifts, shift_plot(results.shifts)));
+    } else if (options.plot_shifts) {
+        console.warn("the camera does not shake: --plot-shifts writes nothing");
+    }
     commit_outputs(options.common, report, console, outputs, summary(options, results, report));
 }
 

@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <limits>
+#include <numeric>
 #include <sstream>
+#include <utility>
+
+#include "aperture/media/plot.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -106,6 +111,23 @@ void describe_accuracy(std::ostringstream& line, const BgsubResults& results) {
 }
 
 }  // namespace
+
+media::Figure shift_plot(const std::vector<std::optional<std::array<double, 2>>>& shifts) {
+    media::CurvePlot plot;
+    plot.title = "motion of the camera";
+    plot.x_label = "frame";
+    plot.y_label = "shift (pixels)";
+    plot.logarithmic = false;
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& [name, axis] :
+         {std::pair<const char*, std::size_t>("down", 0), {"right", 1}}) {
+        media::Curve curve{name, std::vector<double>(shifts.size()), {}};
+        std::iota(curve.x.begin(), curve.x.end(), 0.0);
+        for (const auto& shift : shifts) curve.y.push_back(shift ? shift->at(axis) : none);
+        plot.curves.push_back(std::move(curve));
+    }
+    return media::plot(plot);
+}
 
 ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           index_t solved_frames) {

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "aperture/media/figure.hpp"
 #include "apps/bgsub/run.hpp"
 #include "apps/common/report.hpp"
 
@@ -22,6 +26,9 @@ ReportValues result_values(const BgsubOptions& options, const BgsubResults& resu
 /// With --truth `f_measure`, `precision`, `recall`, `fpr`, `fnr` and `pwc` by
 /// changedetection.net's rules, `scored_frames`; otherwise empty.
 ReportValues accuracy_values(const BgsubResults& results);
+
+/// BgsubResults::shifts over the frames, with gaps where a frame has none.
+media::Figure shift_plot(const std::vector<std::optional<std::array<double, 2>>>& shifts);
 
 /// The lines that `bgsub` prints: frames, device, method, stages, solution, mask, accuracy, result.
 std::string summary(const BgsubOptions& options, const BgsubResults& results, const Report& report);

@@ -91,7 +91,11 @@ TEST_F(Bgsub, StabilisesACameraThatShakes) {
 
 TEST_F(Bgsub, LeavesACameraThatStandsAlone) {
     write_frames({}, 19);
-    ASSERT_EQ(run_to_arrays({clip()}).status, 0);
+    const Outcome outcome =
+        run_to_arrays({clip(), "--plot-shifts", (folder_ / "shifts.svg").string()});
+    ASSERT_EQ(outcome.status, 0);
+    EXPECT_THAT(outcome.error, HasSubstr("--plot-shifts writes nothing"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "shifts.svg"));
     EXPECT_EQ(report()["results"]["stabilised_windows"], 0);
     const std::string still = read_bytes(folder_ / "clip.mask.npy");
     ASSERT_EQ(run_to_arrays({clip(), "--stabilise", "off"}).status, 0);
@@ -104,9 +108,11 @@ TEST_F(Bgsub, SaysWhichFramesCannotBeStabilised) {
     const Scene scene{.shake = 3};
     write_frames(scene, 24);
     write_bytes(frame(11), "P5 97 73 255\n" + std::string(97 * 73, '\0'));
-    const Outcome outcome = run_to_arrays({clip()});
+    const Outcome outcome =
+        run_to_arrays({clip(), "--plot-shifts", (folder_ / "shifts.svg").string()});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(outcome.error, HasSubstr("1 of 24 frames cannot be registered with the others"));
+    EXPECT_THAT(read_bytes(folder_ / "shifts.svg"), HasSubstr("<svg"));
     const auto shifts = report()["results"]["shifts"];
     EXPECT_TRUE(shifts[11].is_null());
     EXPECT_TRUE(shifts[12].is_array());
