@@ -28,7 +28,7 @@ struct Points {
 
 void run(benchmark::State& state, const Points& points, core::index_t size) {
     core::Gpu gpu;
-    for (auto _ : state) {
+    while (state.KeepRunning()) {
         const int repetitions = smoke ? 1 : 10;
         double ms = 0;
         for (const SchemeTimes& scheme : measure_sweep(gpu, points.program, size, repetitions)) {

@@ -74,7 +74,7 @@ std::vector<double> NetworkProblem::expected(index_t task) const {
     values = layer<FirstLayer>(of_layer, values);
     values = layer<SecondLayer>(of_layer += FirstLayer::weights, values);
     values = layer<ThirdLayer>(of_layer += SecondLayer::weights, values);
-    return layer<FourthLayer>(of_layer += ThirdLayer::weights, values);
+    return layer<FourthLayer>(of_layer + ThirdLayer::weights, values);
 }
 
 PathProblem::PathProblem(index_t number, core::Pages pages)
@@ -163,7 +163,8 @@ HistogramProblem::HistogramProblem(index_t slices, core::Pages pages, index_t si
 std::vector<double> HistogramProblem::expected(index_t task) const {
     std::vector<double> histogram(histogram_bins * histogram_bins);
     for (index_t i = 0; i < reference.size(); ++i) {
-        ++histogram[static_cast<std::size_t>(inputs(task, i) * histogram_bins + reference(i))];
+        const int bin = inputs(task, i) * histogram_bins + reference(i);
+        ++histogram[static_cast<std::size_t>(bin)];
     }
     return histogram;
 }
