@@ -26,9 +26,9 @@ inline constexpr int voxels_of_warp = 256;
 
 /// Counts equal bins in a row, as the background has, before it adds them to a histogram.
 template <class Add>
-class Run {
+class BinRun {
   public:
-    __device__ __forceinline__ explicit Run(Add add) : add_(add) {}
+    __device__ __forceinline__ explicit BinRun(Add add) : add_(add) {}
     __device__ __forceinline__ void count(int bin) {
         if (bin != bin_) {
             end();
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(detail::histogram_threads)
     __syncthreads();
     const index_t begin = blockIdx.x * share;
     const index_t end = min(begin + share, voxels);
-    detail::Run run([&](int bin, int count) {
+    detail::BinRun run([&](int bin, int count) {
         atomicAdd(&counts[bin / 2], static_cast<unsigned>(count) << 16 * (bin % 2));
     });
     APERTURE_UNROLL_BY(2)
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(detail::warps_of_all* core::warp_size)
     const index_t warp = index_t{blockIdx.x} * detail::warps_of_all + core::warp_rank();
     const index_t begin = warp * detail::voxels_of_warp;
     const index_t end = min(begin + detail::voxels_of_warp, voxels);
-    detail::Run run([&](int bin, int count) {
+    detail::BinRun run([&](int bin, int count) {
         atomicAdd(&histograms[index_t{bin} * tasks_at_once + lane], count);
     });
     for (index_t first = begin; first < end; first += core::warp_size) {

@@ -74,7 +74,7 @@ __global__ void start_paths(GraphOnDevice graph, int stride, int* distances, uns
     if (vertex == 0) *graph.last_change = 0;
 }
 
-/// An iteration for 32 sources, from neighbours that the previous one or this has changed.
+/// An iteration for 32 sources, from neighbours that the iteration before has changed.
 ///
 /// Block: 8 warps, each a vertex, a lane each source. Grid: vertices on x.
 __global__ void __launch_bounds__(detail::path_threads)
