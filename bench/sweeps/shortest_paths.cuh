@@ -27,11 +27,17 @@ struct GraphOnDevice {
     __device__ __forceinline__ bool goes_on(int iteration) const {
         return *last_change >= iteration - 1;
     }
+    /// Stores to one address are made one after another, and so most are spared.
+    __device__ __forceinline__ void note_change(int iteration) const {
+        if (*last_change < iteration) *last_change = iteration;
+    }
 };
 
 namespace detail {
 inline constexpr int path_threads = 256;
 inline constexpr int path_warps = path_threads / core::warp_size;
+/// Of neighbours, which are loaded together; divides 32.
+inline constexpr int rows_at_once = 4;
 /// The host looks whether distances still change after so many iterations.
 inline constexpr int iterations_at_once = 8;
 }  // namespace detail
@@ -56,7 +62,7 @@ __global__ void __launch_bounds__(detail::path_threads)
     }
     if (least < before) {
         distances[vertex] = least;
-        *graph.last_change = iteration;
+        graph.note_change(iteration);
     }
 }
 
@@ -84,8 +90,9 @@ __global__ void __launch_bounds__(detail::path_threads)
     if (vertex >= graph.vertices || !graph.goes_on(iteration)) return;
     const int lane = core::lane_rank();
     const int end = graph.offsets[vertex + 1];
-    const int before = distances[vertex * tasks_at_once + lane];
-    int least = before;
+    int* const own = distances + vertex * tasks_at_once + lane;
+    int before = infinite_distance;
+    int least = infinite_distance;
     // Edges in lanes, whose loads are then one.
     for (int first = graph.offsets[vertex]; first < end; first += core::warp_size) {
         const bool mine = first + lane < end;
@@ -93,21 +100,29 @@ __global__ void __launch_bounds__(detail::path_threads)
         const int weight = mine ? graph.weights[first + lane] : 0;
         const unsigned of_interest =
             __ballot_sync(core::full_warp, mine && changed_before[from] != 0);
+        if (of_interest == 0) continue;
+        before = *own;
         const int count = min(end - first, core::warp_size);
-        APERTURE_UNROLL_BY(4)
-        for (int i = 0; i < count; ++i) {
-            const index_t neighbour = core::broadcast(from, i);
-            const int length = core::broadcast(weight, i);
-            if ((of_interest >> i & 1u) != 0) {
-                least = min(least, distances[neighbour * tasks_at_once + lane] + length);
+        for (int group = 0; group < count; group += detail::rows_at_once) {
+            int reached[detail::rows_at_once];
+            APERTURE_UNROLL
+            for (int i = 0; i < detail::rows_at_once; ++i) {
+                const int neighbour = core::broadcast(from, group + i);
+                const int length = core::broadcast(weight, group + i);
+                const bool wanted = (of_interest >> (group + i) & 1u) != 0;
+                // Without a branch the loads wait together.
+                const index_t row = wanted ? neighbour : vertex;
+                reached[i] = distances[row * tasks_at_once + lane] + (wanted ? length : 0);
             }
+            APERTURE_UNROLL
+            for (const int distance : reached) least = min(least, distance);
         }
     }
-    if (least < before) distances[vertex * tasks_at_once + lane] = least;
+    if (least < before) *own = least;
     const unsigned improved = __ballot_sync(core::full_warp, least < before);
     if (lane != 0) return;
     changed[vertex] = improved;
-    if (improved != 0) *graph.last_change = iteration;
+    if (improved != 0) graph.note_change(iteration);
 }
 
 /// See Sweep. The only input is the graph, which all tasks share.
