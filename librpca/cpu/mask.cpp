@@ -217,13 +217,14 @@ void connect(FrameScratch& scratch, float share) {
     clean_frame(scratch);
 }
 
-void remove_shadows(FrameScratch& scratch, const Channels& picture, const Channels& ground) {
+void remove_light(FrameScratch& scratch, const LightChanges& changes, const Channels& picture,
+                  const Channels& ground) {
     bool removed = false;
     for (index_t row = 0; row < scratch.rows; ++row) {
         for (index_t x = 0; x < scratch.columns; ++x) {
             const index_t i = row * scratch.columns + x;
             if (scratch.moves[i] == 0) continue;
-            if (in_shadow(picture, ground, row, x, scratch.thresholds[i])) {
+            if (changes.at(picture, ground, row, x, scratch.thresholds[i])) {
                 scratch.moves[i] = 0;
                 removed = true;
             }
@@ -388,6 +389,7 @@ double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskPara
     const index_t columns = differences.extent[3];
     const index_t reach = median_reach(parameters, rows, columns);
     const bool follows = parameters.follows_pixels();
+    const LightChanges changes = removed_light(inputs, parameters);
     double threshold = parameters.noise_multiple > 0
                            ? parameters.noise_multiple * noise_deviation(differences)
                            : parameters.threshold.value_or(0);
@@ -410,9 +412,9 @@ double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskPara
         compare(scratch, 1, scratch.moves);
         clean_frame(scratch);
         if (connects(parameters)) connect(scratch, static_cast<float>(parameters.hysteresis));
-        if (removes_shadows(inputs, parameters)) {
-            remove_shadows(scratch, frame_of(inputs.frames, frame),
-                           frame_of(inputs.backgrounds, frame));
+        if (changes.any()) {
+            remove_light(scratch, changes, frame_of(inputs.frames, frame),
+                         frame_of(inputs.backgrounds, frame));
         }
         if (parameters.fill_holes) fill_holes(scratch);
         if (parameters.min_area > 1) remove_small_regions(scratch, parameters.min_area);

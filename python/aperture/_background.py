@@ -58,6 +58,9 @@ class BackgroundSubtractor:
         Background that foreground encloses becomes foreground.
     remove_shadows : bool
         Pixels are background where a multiple of the background fits the frame.
+    remove_light : bool
+        With ``threshold`` None: pixels are background where lamps light it, which makes its
+        texture brighter, too.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`. They do not change the result.
 
@@ -99,6 +102,7 @@ class BackgroundSubtractor:
         hysteresis: float = _MASK.hysteresis,
         fill_holes: bool = _MASK.fill_holes,
         remove_shadows: bool = _MASK.remove_shadows,
+        remove_light: bool = _MASK.remove_light,
         threads: int | None = None,
     ) -> None:
         if method not in ("online", "median"):
@@ -124,6 +128,7 @@ class BackgroundSubtractor:
             hysteresis=hysteresis,
             fill_holes=fill_holes,
             remove_shadows=remove_shadows,
+            remove_light=remove_light,
         )
         self._first: list[Array] = []
         self._shape: tuple[int, ...] = ()
@@ -274,6 +279,7 @@ def foreground_masks(
     hysteresis: float = _MASK.hysteresis,
     fill_holes: bool = _MASK.fill_holes,
     remove_shadows: bool = _MASK.remove_shadows,
+    remove_light: bool = _MASK.remove_light,
     threads: int | None = None,
 ) -> Any:
     """Masks of where frames differ from their background.
@@ -301,6 +307,9 @@ def foreground_masks(
         Background that foreground encloses becomes foreground.
     remove_shadows : bool
         Pixels are background where a multiple of the background fits the frame.
+    remove_light : bool
+        With ``threshold`` None: pixels are background where lamps light it, which makes its
+        texture brighter, too.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`.
 
@@ -341,6 +350,7 @@ def foreground_masks(
         hysteresis=hysteresis,
         fill_holes=fill_holes,
         remove_shadows=remove_shadows,
+        remove_light=remove_light,
     )
     host = host_frames("frames", place, frames)
     ground = place.fetched("background", background)

@@ -206,7 +206,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("min_area", &MaskParameters::min_area)
         .def_rw("hysteresis", &MaskParameters::hysteresis)
         .def_rw("fill_holes", &MaskParameters::fill_holes)
-        .def_rw("remove_shadows", &MaskParameters::remove_shadows);
+        .def_rw("remove_shadows", &MaskParameters::remove_shadows)
+        .def_rw("remove_light", &MaskParameters::remove_light);
 }
 
 void bind_subtraction(nb::module_& module) {

@@ -325,6 +325,16 @@ def test_shadows_are_removed() -> None:
     assert (kept[5, 12:28, 12:28] == 255).all()
 
 
+def test_light_on_dark_ground_is_removed() -> None:
+    random = np.random.default_rng(6)
+    ground = random.uniform(20, 40, (40, 60)).astype(np.float32)
+    frames = np.repeat(ground[None], 12, axis=0)
+    frames[5, 10:30, 10:30] *= 2.5
+    assert np.count_nonzero(aperture.foreground_masks(frames, ground)) == 0
+    kept = aperture.foreground_masks(frames, ground, remove_light=False)
+    assert (kept[5, 12:28, 12:28] == 255).all()
+
+
 def test_a_subtractor_says_what_it_is() -> None:
     subtract = aperture.BackgroundSubtractor(burn_in=3)
     assert repr(subtract) == "<BackgroundSubtractor: online, 0 of 3 frames>"
@@ -369,8 +379,14 @@ def test_an_interrupted_subtractor_works_again(interrupted: Callable[..., float]
         (["--method", "median", "--threshold", "9"], {"method": "median", "threshold": 9}),
         (
             ["--online", "--burn-in", "12", "--hysteresis", "0.8", "--keep-holes"]
-            + ["--keep-shadows"],
-            {"burn_in": 12, "hysteresis": 0.8, "fill_holes": False, "remove_shadows": False},
+            + ["--keep-shadows", "--keep-light"],
+            {
+                "burn_in": 12,
+                "hysteresis": 0.8,
+                "fill_holes": False,
+                "remove_shadows": False,
+                "remove_light": False,
+            },
         ),
     ],
     ids=["online", "parameters", "median", "mask"],

@@ -37,6 +37,11 @@ struct MaskParameters {
     /// 3 x 3 pixels around in all channels, to a third of the threshold in the root mean square.
     /// Where the background is darker than 4 thresholds, a shadow cannot be told from an object.
     bool remove_shadows = true;
+    /// Where thresholds follow the pixels: pixels are background where a lamp lights it. There it
+    /// is darker than 50 of 255, the 7 x 7 pixels around are brighter, and their steps to the next
+    /// pixels are those of the background with a correlation above 0.3, in proportion to the
+    /// brightness within a factor of 2. Ground without texture cannot be told from an object.
+    bool remove_light = true;
 
     /// Whether thresholds are computed from scales.
     bool follows_pixels() const { return !threshold && noise_multiple == 0; }
@@ -99,19 +104,20 @@ struct MaskInputs {
     /// For thresholds that follow the pixel; each is averaged with those of 5 x 5 pixels. Not used
     /// otherwise.
     ScalesView<Space, const float> scales{};
-    /// Of the extents of `differences`. If empty, no shadow is removed. The stride of the
+    /// Of the extents of `differences`. If empty, no shadow or light is removed. The stride of the
     /// backgrounds' frames may be 0.
     DifferencesView<Space> frames{};
     DifferencesView<Space> backgrounds{};
 };
 
 /// Finds masks frame by frame: differences above the threshold and their median; with hysteresis
-/// the median of what they are connected with; without shadows, and where there were some the
-/// median again; with holes filled; without small regions. The window of the median is clipped at
-/// the picture's edge. Returns the threshold used, or the mean of those that follow the pixels.
-/// Throws core::InvalidArgument as `validate` does, if the inputs or the masks have other sizes, if
-/// rows are not contiguous, and for frames of 2^31 pixels. All executors find the same masks. On a
-/// Gpu it waits for a mean of thresholds and for `noise_deviation`, and is asynchronous otherwise.
+/// the median of what they are connected with; without shadows and lit background, and where there
+/// were some the median again; with holes filled; without small regions. The window of the median
+/// is clipped at the picture's edge. Returns the threshold used, or the mean of those that follow
+/// the pixels. Throws core::InvalidArgument as `validate` does, if the inputs or the masks have
+/// other sizes, if rows are not contiguous, and for frames of 2^31 pixels. All executors find the
+/// same masks. On a Gpu it waits for a mean of thresholds and for `noise_deviation`, and is
+/// asynchronous otherwise.
 double find_masks(core::Cpu& cpu, const MaskInputs<core::Host>& inputs,
                   const MaskParameters& parameters, MasksView<core::Host> masks);
 double find_masks(core::Gpu& gpu, const MaskInputs<core::Device>& inputs,
