@@ -140,10 +140,9 @@ void add_mask_options(CommandLine& line, BgsubOptions& options) {
     line.flag("--keep-holes", options.keep_holes, "Do not fill the holes of objects");
     line.flag("--keep-shadows", options.keep_shadows,
               "Do not remove shadows: where a multiple of the background fits the frame");
-    line.flag(
-        "--keep-light", options.keep_light,
-        "With --threshold pixel: do not remove the light of lamps, where a dark background is "
-        "brighter in the frame and its texture, too");
+    line.flag("--keep-light", options.keep_light,
+              "With --threshold pixel and --method online or median: do not remove the light of "
+              "lamps, where a dark background is brighter in the frame and its texture, too");
     line.whole_number("--clean", "N", options.mask.clean, 0, 255,
                       "Window width of the median filter of the mask; 0: none (default 5)");
     line.whole_number("--min-area", "PIXELS", options.mask.min_area, 0, most_frames,

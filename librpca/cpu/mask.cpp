@@ -17,6 +17,7 @@ namespace {
 
 using core::Host;
 using Channels = core::View<const float, 3, Host>;
+using Mask = core::View<std::uint8_t, 2, Host>;
 
 Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
     if (frames.empty()) return {};
@@ -246,11 +247,18 @@ void remove_small_regions(const FrameScratch& scratch, index_t min_area) {
     leave_out_regions(scratch, 1, true, min_area, area);
 }
 
-void store_mask(const FrameScratch& scratch, const MasksView<Host>& masks, index_t frame) {
+void store_mask(const FrameScratch& scratch, const Mask& mask) {
     for (index_t row = 0; row < scratch.rows; ++row) {
         const std::uint8_t* const from = scratch.moves + row * scratch.columns;
-        std::transform(from, from + scratch.columns, &masks(frame, row, 0),
+        std::transform(from, from + scratch.columns, &mask(row, 0),
                        [](std::uint8_t moves) { return static_cast<std::uint8_t>(255 * moves); });
+    }
+}
+
+void add_mask(const Mask& mask, const FrameScratch& scratch) {
+    for (index_t row = 0; row < scratch.rows; ++row) {
+        std::uint8_t* const to = scratch.moves + row * scratch.columns;
+        for (index_t x = 0; x < scratch.columns; ++x) to[x] |= mask(row, x) & 1U;
     }
 }
 
@@ -381,8 +389,11 @@ index_t mask_scratch_bytes(const MaskParameters& parameters, index_t rows, index
 }
 
 double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskParameters& parameters,
-                  MasksView<Host> masks) {
+                  MasksView<Host> masks, MasksView<Host> with_light) {
     expects_masks(inputs, parameters, masks);
+    if (!with_light.empty()) {
+        core::expects_shape("with_light", with_light, masks.extent, core::Strides::unit_last);
+    }
     const DifferencesView<Host>& differences = inputs.differences;
     const index_t frames = differences.extent[0];
     const index_t rows = differences.extent[2];
@@ -412,13 +423,18 @@ double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskPara
         compare(scratch, 1, scratch.moves);
         clean_frame(scratch);
         if (connects(parameters)) connect(scratch, static_cast<float>(parameters.hysteresis));
+        if (!with_light.empty()) store_mask(scratch, with_light[frame]);
         if (changes.any()) {
             remove_light(scratch, changes, frame_of(inputs.frames, frame),
                          frame_of(inputs.backgrounds, frame));
         }
         if (parameters.fill_holes) fill_holes(scratch);
         if (parameters.min_area > 1) remove_small_regions(scratch, parameters.min_area);
-        store_mask(scratch, masks, frame);
+        store_mask(scratch, masks[frame]);
+        if (with_light.empty()) return;
+        add_mask(with_light[frame], scratch);
+        if (parameters.min_area > 1) remove_small_regions(scratch, parameters.min_area);
+        store_mask(scratch, with_light[frame]);
     };
     core::for_each_task(cpu, frames,
                         static_cast<std::size_t>(mask_scratch_bytes(parameters, rows, columns)),

@@ -410,6 +410,22 @@ def test_subtractor_has_the_bits_of_the_program(
     assert (saved["background"][-1] == planes).all()
 
 
+def test_a_shadow_that_stands_is_not_learnt(program: Callable[[str], str], tmp_path: Path) -> None:
+    ground = np.random.default_rng(7).integers(100, 200, (40, 56)).astype(np.uint8)
+    frames = np.repeat(ground[None], 230, axis=0)
+    frames[20:220, 10:30, 10:30] = (0.6 * ground[10:30, 10:30]).round()
+    # An object where the shadow was.
+    frames[-1, 14:26, 14:26] += 20
+    subtract = aperture.BackgroundSubtractor(burn_in=10)
+    masks = subtract.fit(frames)
+    assert not masks[:-1].any() and (masks[-1, 16:24, 16:24] == 255).all()
+    # But for the corners, which the median leaves out.
+    assert np.abs(subtract.background - ground)[12:28, 12:28].max() < 1
+    flags = ["--online", "--burn-in", "10"]
+    saved = saved_by_program(program("bgsub"), frames, flags, tmp_path)
+    assert (saved["mask"] == masks).all()
+
+
 def test_who_stops_stays_foreground() -> None:
     frames = np.random.default_rng(3).normal(100, 1, (200, 40, 56)).astype(np.float32)
     for i in range(30, 200):

@@ -90,8 +90,8 @@ void pixel_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
                   ScalesView<core::Device> scales);
 
 /// Continues `pixel_scales` for later frames: a scale grows or shrinks by 2 % a frame towards the
-/// pixel's largest |difference|, by 0.02 % where `masks` show foreground. Throws as `pixel_scales`.
-/// Asynchronous on a Gpu.
+/// pixel's largest |difference|, by 0.02 % where `masks` (with light) show foreground. Throws as
+/// `pixel_scales`. Asynchronous on a Gpu.
 void follow_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
                    MasksView<core::Host> masks, ScalesView<core::Host> scales);
 void follow_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
@@ -118,8 +118,11 @@ struct MaskInputs {
 /// other sizes, if rows are not contiguous, and for frames of 2^31 pixels. All executors find the
 /// same masks. On a Gpu it waits for a mean of thresholds and for `noise_deviation`, and is
 /// asynchronous otherwise.
+/// `with_light`, if not empty, has the extents of `masks` and is the masks with the shadows and the
+/// lit background that were removed: what a background that follows the frames does not learn.
 double find_masks(core::Cpu& cpu, const MaskInputs<core::Host>& inputs,
-                  const MaskParameters& parameters, MasksView<core::Host> masks);
+                  const MaskParameters& parameters, MasksView<core::Host> masks,
+                  MasksView<core::Host> with_light = {});
 double find_masks(core::Gpu& gpu, const MaskInputs<core::Device>& inputs,
                   const MaskParameters& parameters, MasksView<core::Device> masks);
 

@@ -67,7 +67,8 @@ class OnlinePca {
     void next(Frame frame, Part background, Part sparse);
 
     /// Learns from the frame of the last `next`, whose values are [channel][row][column], and its
-    /// foreground, which is not 0 [row][column]. Empty: there is none. Allocates only for the first
+    /// foreground, with the shadows and light of `find_masks`, which is not 0 [row][column]. Empty:
+    /// there is none. Allocates only for the first
     /// mask. Throws core::InvalidArgument without a frame and for a mask of another size.
     void learn(Mask foreground);
 
