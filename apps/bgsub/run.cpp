@@ -351,7 +351,7 @@ class Subtraction {
         for (index_t i = 0; i < clip_.frames(); ++i) {
             const core::Stopwatch follow;
             follower_->next({clip_.values.data() + i * values, {values}},
-                            {background_.data() + i * values, {values}}, {});
+                            {background_.data() + i * values, {values}});
             ms += follow.ms();
             find_masks(i, i + 1);
             const core::Stopwatch learn;

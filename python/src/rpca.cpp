@@ -107,7 +107,7 @@ class OnlinePca {
               const ArrayIn<float, 1, Host>& background) {
         const auto from = view_of<const float, 1>(frame);
         const auto to = view_of<float, 1>(background);
-        worker_.run([&] { pca_.next(from, to, {}); });
+        worker_.run([&] { pca_.next(from, to); });
     }
     void learn(const ArrayIn<const std::uint8_t, 2, Host>& mask) {
         const auto foreground = view_of<const std::uint8_t, 2>(mask);
