@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libcore/cpu/worker_tasks.hpp"
+#include "librpca/cpu/regions.hpp"
 #include "librpca/mask_steps.hpp"
 
 namespace aperture::rpca {
@@ -18,6 +19,7 @@ namespace {
 using core::Host;
 using Channels = core::View<const float, 3, Host>;
 using Mask = core::View<std::uint8_t, 2, Host>;
+using cpu::Run;
 
 Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
     if (frames.empty()) return {};
@@ -25,16 +27,6 @@ Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
             {frames.extent[1], frames.extent[2], frames.extent[3]},
             {frames.stride[1], frames.stride[2], frames.stride[3]}};
 }
-
-/// Consecutive pixels of a row that belong to one region. Small: a picture may have half as many as
-/// pixels.
-struct Run {
-    std::int32_t row;
-    std::int32_t begin;
-    std::int32_t end;
-    std::int32_t parent;  ///< index of a run of the same region; its root has its own
-    std::int32_t weight;  ///< of the region, at its root
-};
 
 /// A worker's frame and the counts of its median windows.
 struct FrameScratch {
@@ -50,6 +42,7 @@ struct FrameScratch {
     int* of_windows;
     int* widths;  ///< number of columns of each window
     Run* runs;
+    std::int32_t* weights;  ///< of regions, at their roots
 
     FrameScratch(core::ScratchParts& parts, index_t rows_of, index_t columns_of, index_t reach_of)
         : rows(rows_of),
@@ -63,7 +56,8 @@ struct FrameScratch {
           of_columns(parts.allocate<int>(columns + 2 * reach)),
           of_windows(parts.allocate<int>(columns)),
           widths(parts.allocate<int>(columns)),
-          runs(parts.allocate<Run>(rows * ((columns + 1) / 2))) {}
+          runs(parts.allocate<Run>(cpu::most_runs(rows, columns))),
+          weights(parts.allocate<std::int32_t>(cpu::most_runs(rows, columns))) {}
 
     index_t pixels() const { return rows * columns; }
 };
@@ -153,55 +147,21 @@ void clean_frame(FrameScratch& scratch) {
     std::swap(scratch.moves, scratch.cleaned);
 }
 
-std::int32_t root_of(Run* runs, std::int32_t run) {
-    while (runs[run].parent != run) {
-        runs[run].parent = runs[runs[run].parent].parent;
-        run = runs[run].parent;
-    }
-    return run;
-}
-
 /// Inverts the regions of connected pixels of value `of` in which the sum of weight(run) is less
 /// than `least`. Pixels that touch at corners are connected if `at_corners`.
 template <class Weight>
 void leave_out_regions(const FrameScratch& scratch, std::uint8_t of, bool at_corners, index_t least,
                        const Weight& weight) {
-    const index_t rows = scratch.rows;
-    const index_t columns = scratch.columns;
     Run* const runs = scratch.runs;
-    std::int32_t above = 0;  // the first run of the row above that is not passed yet
-    std::int32_t end = 0;
-    const std::int32_t corner = at_corners ? 1 : 0;
-    for (index_t row = 0; row < rows; ++row) {
-        const std::int32_t above_end = end;
-        const std::uint8_t* const line = scratch.moves + row * columns;
-        const auto next = [&](index_t from, int value) {
-            const void* const found =
-                std::memchr(line + from, value, static_cast<std::size_t>(columns - from));
-            return static_cast<std::int32_t>(
-                found == nullptr ? columns : static_cast<const std::uint8_t*>(found) - line);
-        };
-        for (std::int32_t begin = next(0, of); begin < columns;) {
-            Run& run = runs[end];
-            run = {static_cast<std::int32_t>(row), begin, next(begin, 1 - of), end, 0};
-            run.weight = static_cast<std::int32_t>(weight(run));
-            while (above < above_end && runs[above].end + corner <= run.begin) ++above;
-            for (std::int32_t touched = above;
-                 touched < above_end && runs[touched].begin < run.end + corner; ++touched) {
-                const std::int32_t one = root_of(runs, touched);
-                const std::int32_t other = root_of(runs, end);
-                if (one == other) continue;
-                runs[other].parent = one;
-                runs[one].weight += runs[other].weight;
-            }
-            ++end;
-            begin = run.end < columns ? next(run.end, of) : run.end;
-        }
-        above = above_end;
+    const std::int32_t end =
+        cpu::find_runs(scratch.moves, scratch.rows, scratch.columns, of, at_corners, runs);
+    std::fill_n(scratch.weights, end, 0);
+    for (std::int32_t i = 0; i < end; ++i) {
+        scratch.weights[cpu::root_of(runs, i)] += static_cast<std::int32_t>(weight(runs[i]));
     }
     for (std::int32_t i = 0; i < end; ++i) {
-        if (runs[root_of(runs, i)].weight >= least) continue;
-        std::uint8_t* const line = scratch.moves + runs[i].row * columns;
+        if (scratch.weights[cpu::root_of(runs, i)] >= least) continue;
+        std::uint8_t* const line = scratch.moves + runs[i].row * scratch.columns;
         std::fill(line + runs[i].begin, line + runs[i].end, static_cast<std::uint8_t>(1 - of));
     }
 }
