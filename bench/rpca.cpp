@@ -88,18 +88,17 @@ void run_to_tolerance(benchmark::State& state, rpca::Solver solver, Size size,
     if (!(residual_of(m, low_rank, sparse) <= 2e-5)) fail(state, "L + S is not M");
 }
 
-/// Tracks all frames one by one after a start with the first tenth together.
+/// Follows all frames one by one.
 void run_online(benchmark::State& state, Size size, const std::string& name) {
     core::Cpu cpu;
     const Array<float, 2> m = video(size);
     Array<float, 2> backgrounds(m.extent());
     rpca::OnlinePca pca(cpu, size.values, {});
-    const index_t begun = std::max<index_t>(1, size.frames / 10);
     const double best = measure(state, name, [&] {
-        pca.begin(m.view().slice(0, 0, begun), backgrounds.view().slice(0, 0, begun));
+        pca.begin({m.data(), {size.values}});
         const core::Stopwatch watch;
         for (index_t f = 0; f < size.frames; ++f) {
-            pca.next({&m(f, 0), {size.values}}, {&backgrounds(f, 0), {size.values}}, {});
+            pca.next({&m(f, 0), {size.values}}, {&backgrounds(f, 0), {size.values}});
             pca.learn({});
         }
         return watch.seconds();

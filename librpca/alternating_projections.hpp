@@ -105,12 +105,6 @@ class AlternatingProjections {
                WorkspaceBytes{small, 0};
     }
 
-    /// U and C of L = U C from the last run.
-    T basis(index_t value, index_t column) const { return matrix_.basis(value, column); }
-    double coefficient(index_t column, index_t frame) const {
-        return subspace_.coefficient(column, frame);
-    }
-
   private:
     /// The first threshold, in standard deviations of M around its medians.
     static constexpr double first_deviations = 6;

@@ -101,6 +101,71 @@ APERTURE_HD bool in_shadow(const Channels& frame, const Channels& ground, index_
            products < brightest * grounds && 9 * misfit < threshold * threshold * count;
 }
 
+/// Whether a lamp lights the background at a pixel (MaskParameters). Both are views
+/// [channel][row][column].
+template <class Channels>
+APERTURE_HD bool in_light(const Channels& frame, const Channels& ground, index_t row,
+                          index_t column) {
+    constexpr index_t reach = 3;
+    constexpr float dark = 50;
+    constexpr float darkest = 1.05F;
+    constexpr float least_share = 0.5F;
+    constexpr float most_share = 2;
+    constexpr float correlation = 0.3F;
+    float own = 0;
+    for (index_t c = 0; c < frame.extent[0]; ++c) own += ground(c, row, column);
+    if (own >= dark * static_cast<float>(frame.extent[0])) return false;
+    float frames = 0;
+    float grounds = 0;
+    // Of steps to the right and down.
+    float frame_steps = 0;
+    float ground_steps = 0;
+    float products = 0;
+    const index_t top = row > reach ? row - reach : 0;
+    const index_t last_row = frame.extent[1] - 1;
+    const index_t bottom = row + reach < last_row ? row + reach : last_row;
+    const index_t left = column > reach ? column - reach : 0;
+    const index_t last_column = frame.extent[2] - 1;
+    const index_t right = column + reach < last_column ? column + reach : last_column;
+    for (index_t c = 0; c < frame.extent[0]; ++c) {
+        for (index_t y = top; y < bottom; ++y) {
+            for (index_t x = left; x < right; ++x) {
+                const float f = frame(c, y, x);
+                const float g = ground(c, y, x);
+                const float f_right = frame(c, y, x + 1) - f;
+                const float f_down = frame(c, y + 1, x) - f;
+                const float g_right = ground(c, y, x + 1) - g;
+                const float g_down = ground(c, y + 1, x) - g;
+                frames += f;
+                grounds += g;
+                frame_steps = fmaf(f_right, f_right, fmaf(f_down, f_down, frame_steps));
+                ground_steps = fmaf(g_right, g_right, fmaf(g_down, g_down, ground_steps));
+                products = fmaf(f_right, g_right, fmaf(f_down, g_down, products));
+            }
+        }
+    }
+    // In light of r times the background's brightness, products are r times ground_steps.
+    const float expected = frames * ground_steps;
+    const float found = grounds * products;
+    return frames > darkest * grounds && found > least_share * expected &&
+           found < most_share * expected &&
+           products * products > correlation * correlation * frame_steps * ground_steps;
+}
+
+/// What is taken out of masks because only the light on the background has changed.
+struct LightChanges {
+    bool shadows;
+    bool lamps;
+
+    bool any() const { return shadows || lamps; }
+    template <class Channels>
+    APERTURE_HD bool at(const Channels& frame, const Channels& ground, index_t row, index_t column,
+                        float threshold) const {
+        return (shadows && in_shadow(frame, ground, row, column, threshold)) ||
+               (lamps && in_light(frame, ground, row, column));
+    }
+};
+
 inline void expects_pixels(index_t rows, index_t columns) {
     core::expects(rows * columns <= std::numeric_limits<std::int32_t>::max(), "frames of ", rows,
                   " x ", columns, " pixels are too large for masks");
@@ -120,8 +185,10 @@ inline bool connects(const MaskParameters& parameters) {
     return parameters.follows_pixels() && parameters.hysteresis < 1;
 }
 template <class Space>
-bool removes_shadows(const MaskInputs<Space>& inputs, const MaskParameters& parameters) {
-    return parameters.remove_shadows && !inputs.frames.empty();
+LightChanges removed_light(const MaskInputs<Space>& inputs, const MaskParameters& parameters) {
+    const bool seen = !inputs.frames.empty();
+    return {seen && parameters.remove_shadows,
+            seen && parameters.remove_light && parameters.follows_pixels()};
 }
 
 template <class Space>
@@ -137,7 +204,7 @@ void expects_masks(const MaskInputs<Space>& inputs, const MaskParameters& parame
         core::expects_shape("scales", inputs.scales, {extent[2], extent[3]},
                             core::Strides::unit_last);
     }
-    if (removes_shadows(inputs, parameters)) {
+    if (removed_light(inputs, parameters).any()) {
         core::expects_shape("frames", inputs.frames, extent);
         core::expects_shape("backgrounds", inputs.backgrounds, extent);
     }

@@ -98,6 +98,8 @@ BgsubOptions choose_method(BgsubOptions options, const Samples& samples, core::C
         }
     }
     if (options.online()) options.stabilise = rpca::Stabilise::off;
+    // At night a low-rank background has traces of the objects, which then look like lit ground.
+    if (options.method == BackgroundMethod::rpca) options.mask.remove_light = false;
     return options;
 }
 

@@ -20,7 +20,7 @@ Samples sample_frames(const BgsubOptions& options);
 
 /// Replaces --method auto: the median for few frames; robust PCA where the camera shakes, in
 /// windows if there are many frames, and for clips so short that all frames fit in memory together;
-/// otherwise online. `method_reason` says why.
+/// otherwise online. `method_reason` says why. Turns off what the method does not have.
 BgsubOptions choose_method(BgsubOptions options, const Samples& samples, core::Cpu& cpu);
 
 }  // namespace aperture::apps

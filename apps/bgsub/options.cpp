@@ -140,6 +140,9 @@ void add_mask_options(CommandLine& line, BgsubOptions& options) {
     line.flag("--keep-holes", options.keep_holes, "Do not fill the holes of objects");
     line.flag("--keep-shadows", options.keep_shadows,
               "Do not remove shadows: where a multiple of the background fits the frame");
+    line.flag("--keep-light", options.keep_light,
+              "With --threshold pixel and --method online or median: do not remove the light of "
+              "lamps, where a dark background is brighter in the frame and its texture, too");
     line.whole_number("--clean", "N", options.mask.clean, 0, 255,
                       "Window width of the median filter of the mask; 0: none (default 5)");
     line.whole_number("--min-area", "PIXELS", options.mask.min_area, 0, most_frames,
@@ -228,7 +231,9 @@ void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
         "stays above about 4e-7");
     core::expects(options.until == RunUntil::tolerance || options.mask.noise_multiple == 0,
                   "--until mask cannot be combined with --threshold noise:K");
-    line.needs("--hysteresis", "--threshold pixel", options.mask.follows_pixels());
+    for (const char* option : {"--hysteresis", "--keep-light"}) {
+        line.needs(option, "--threshold pixel", options.mask.follows_pixels());
+    }
     core::expects(options.mask.clean == 0 || options.mask.clean % 2 == 1, "--clean ",
                   options.mask.clean, ": expected an odd number or 0");
 #if !APERTURE_OPENCV
@@ -336,6 +341,7 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     if (options.online()) rpca::validate(following);
     options.mask.fill_holes = !options.keep_holes;
     options.mask.remove_shadows = !options.keep_shadows;
+    options.mask.remove_light = !options.keep_light;
     if (options.until == RunUntil::mask) {
         options.parameters.mask_threshold = options.mask.threshold.value_or(usual_threshold);
     }

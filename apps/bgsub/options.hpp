@@ -80,6 +80,7 @@ struct BgsubOptions {
     rpca::MaskParameters mask;
     bool keep_holes = false;
     bool keep_shadows = false;
+    bool keep_light = false;
     std::optional<std::filesystem::path> truth;
 
     index_t burn_in = rpca::usual_burn_in;  ///< first frames, of which the online background begins

@@ -342,6 +342,7 @@ class Subtraction {
             follower_.emplace(cpu_, values, options_.following);
             follower_->begin({clip_background_->ground.data(), {values}});
             scales_ = std::move(clip_background_->scales);
+            with_light_.reshape({1, found_.shape.rows, found_.shape.columns});
         }
         rpca::Outcome outcome;
         outcome.converged = true;
@@ -350,11 +351,11 @@ class Subtraction {
         for (index_t i = 0; i < clip_.frames(); ++i) {
             const core::Stopwatch follow;
             follower_->next({clip_.values.data() + i * values, {values}},
-                            {background_.data() + i * values, {values}}, {});
+                            {background_.data() + i * values, {values}});
             ms += follow.ms();
             find_masks(i, i + 1);
             const core::Stopwatch learn;
-            follower_->learn(std::as_const(masks_).view()[i]);
+            follower_->learn(std::as_const(with_light_).view()[0]);
             ms += learn.ms();
         }
         add(outcome, {{{"rpca", ms, 0, 0}}, ms, 0}, watch.ms() - ms);
@@ -399,9 +400,9 @@ class Subtraction {
         }
         found_.threshold =
             rpca::find_masks(cpu_, {difference, std::as_const(scales_).view(), frames, background},
-                             options_.mask, masks);
+                             options_.mask, masks, with_light_.view());
         if (scaled && options_.online()) {
-            rpca::follow_scales(cpu_, difference, masks, scales_.view());
+            rpca::follow_scales(cpu_, difference, with_light_.view(), scales_.view());
         }
     }
 
@@ -514,7 +515,8 @@ class Subtraction {
     core::Array<float, 4> background_;  ///< [frame][channel][row][column]
     core::Array<float, 4> difference_;
     core::Array<std::uint8_t, 3> masks_;
-    core::Array<float, 2> scales_;  ///< of the differences, [row][column]
+    core::Array<std::uint8_t, 3> with_light_;  ///< mask of the last frame, online
+    core::Array<float, 2> scales_;             ///< of the differences, [row][column]
     std::unique_ptr<Separator> separator_;
     std::optional<rpca::ClipBackground> clip_background_;
     std::optional<rpca::OnlinePca> follower_;

@@ -176,6 +176,7 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
     list.emplace_back("min_area", integer(mask.min_area));
     list.emplace_back("fill_holes", mask.fill_holes);
     list.emplace_back("remove_shadows", mask.remove_shadows);
+    list.emplace_back("remove_light", mask.remove_light);
     return list;
 }
 

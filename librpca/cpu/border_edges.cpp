@@ -26,43 +26,24 @@ float smooth(const ConstPicture& picture, index_t row, index_t column) {
 
 }  // namespace
 
-std::int32_t BorderEdges::root_of(std::int32_t pixel) {
-    while (parents_(pixel) != pixel) {
-        parents_(pixel) = parents_(parents_(pixel));
-        pixel = parents_(pixel);
-    }
-    return pixel;
-}
-
-void BorderEdges::find(const ConstMask& mask, const ConstPicture& one, const ConstPicture& other) {
+void BorderEdges::find(const ConstMask& mask, const ConstPicture& one, const ConstPicture& other,
+                       float factor) {
     /// Pixels between those that are compared.
     constexpr index_t reach = 3;
     const auto [rows, columns] = mask.extent;
-    for (auto* sums : {&of_one_, &of_other_}) sums->reshape({rows * columns});
-    parents_.reshape({rows * columns});
-    const auto at = [&, columns = columns](index_t row, index_t column) {
-        return static_cast<std::int32_t>(row * columns + column);
-    };
-    for (index_t row = 0; row < rows; ++row) {
-        for (index_t column = 0; column < columns; ++column) {
-            const std::int32_t pixel = at(row, column);
-            parents_(pixel) = mask(row, column) == 0 ? outside : pixel;
-            of_one_(pixel) = of_other_(pixel) = 0;
-            if (mask(row, column) == 0) continue;
-            // The neighbours that come before.
-            if (column > 0 && mask(row, column - 1) != 0) {
-                parents_(root_of(pixel)) = root_of(at(row, column - 1));
-            }
-            const index_t right = std::min(column + 2, columns);
-            for (index_t x = std::max<index_t>(column - 1, 0); row > 0 && x < right; ++x) {
-                if (mask(row - 1, x) != 0) parents_(root_of(pixel)) = root_of(at(row - 1, x));
-            }
-        }
+    pixels_.reshape({rows * columns});
+    runs_.reshape({most_runs(rows, columns)});
+    for (auto* sums : {&of_one_, &of_other_}) sums->reshape(runs_.extent());
+    for (index_t i = 0; i < pixels_.size(); ++i) {
+        pixels_(i) = mask(i / columns, i % columns) != 0 ? 1 : 0;
     }
-    for (index_t row = 0; row < rows; ++row) {
-        for (index_t column = 0; column < columns; ++column) {
-            if (mask(row, column) == 0) continue;
-            const std::int32_t root = root_of(at(row, column));
+    Run* const runs = runs_.data();
+    const std::int32_t end = find_runs(pixels_.data(), rows, columns, 1, true, runs);
+    for (auto* sums : {&of_one_, &of_other_}) std::fill_n(sums->data(), end, 0.0F);
+    for (std::int32_t i = 0; i < end; ++i) {
+        const std::int32_t root = root_of(runs, i);
+        const index_t row = runs[i].row;
+        for (index_t column = runs[i].begin; column < runs[i].end; ++column) {
             for (const index_t y : {row - reach, row, row + reach}) {
                 for (const index_t x : {column - reach, column, column + reach}) {
                     const bool inside = y >= 0 && x >= 0 && y < rows && x < columns;
@@ -72,6 +53,12 @@ void BorderEdges::find(const ConstMask& mask, const ConstPicture& one, const Con
                 }
             }
         }
+    }
+    for (std::int32_t i = 0; i < end; ++i) {
+        const std::int32_t root = root_of(runs, i);
+        const bool found = of_one_(root) > factor * of_other_(root);
+        std::fill(&pixels_(runs[i].row * columns + runs[i].begin),
+                  pixels_.data() + runs[i].row * columns + runs[i].end, std::uint8_t{found});
     }
 }
 

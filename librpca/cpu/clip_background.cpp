@@ -67,9 +67,9 @@ void find_objects(core::Cpu& cpu, const core::Array<float, 3>& ground,
     core::Array<std::uint8_t, 3> mask({1, rows, columns});
     find_masks(cpu, {std::as_const(difference).view(), scales.view()}, regions, mask.view());
     cpu::BorderEdges edges;
-    edges.find(std::as_const(mask).view()[0], ground.view(), other.view());
+    edges.find(std::as_const(mask).view()[0], ground.view(), other.view(), 1);
     for (index_t pixel = 0; pixel < rows * columns; ++pixel) {
-        if (edges.stronger(pixel, 1)) replace(pixel);
+        if (edges.stronger(pixel)) replace(pixel);
     }
 }
 

@@ -21,14 +21,14 @@ void Ghosts::find(const ConstPicture& frame, const ConstPicture& background,
         counts_.reshape({pixels});
         forget();
     }
-    edges_.find(foreground, background, frame);
+    edges_.find(foreground, background, frame, factor);
     index_t moving = 0;
     for (index_t i = 0; i < pixels; ++i) moving += foreground(i / columns, i % columns) != 0;
     wide_frames_ = 2 * moving > pixels ? wide_frames_ + 1 : 0;
     const bool new_scene = wide_frames_ > wait_;
     for (index_t i = 0; i < pixels; ++i) {
         std::uint8_t& count = counts_(i);
-        if (edges_.stronger(i, factor)) {
+        if (edges_.stronger(i)) {
             ++count;
         } else if (count > 0) {
             --count;

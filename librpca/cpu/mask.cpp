@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libcore/cpu/worker_tasks.hpp"
+#include "librpca/cpu/regions.hpp"
 #include "librpca/mask_steps.hpp"
 
 namespace aperture::rpca {
@@ -17,6 +18,8 @@ namespace {
 
 using core::Host;
 using Channels = core::View<const float, 3, Host>;
+using Mask = core::View<std::uint8_t, 2, Host>;
+using cpu::Run;
 
 Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
     if (frames.empty()) return {};
@@ -24,16 +27,6 @@ Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
             {frames.extent[1], frames.extent[2], frames.extent[3]},
             {frames.stride[1], frames.stride[2], frames.stride[3]}};
 }
-
-/// Consecutive pixels of a row that belong to one region. Small: a picture may have half as many as
-/// pixels.
-struct Run {
-    std::int32_t row;
-    std::int32_t begin;
-    std::int32_t end;
-    std::int32_t parent;  ///< index of a run of the same region; its root has its own
-    std::int32_t weight;  ///< of the region, at its root
-};
 
 /// A worker's frame and the counts of its median windows.
 struct FrameScratch {
@@ -49,6 +42,7 @@ struct FrameScratch {
     int* of_windows;
     int* widths;  ///< number of columns of each window
     Run* runs;
+    std::int32_t* weights;  ///< of regions, at their roots
 
     FrameScratch(core::ScratchParts& parts, index_t rows_of, index_t columns_of, index_t reach_of)
         : rows(rows_of),
@@ -62,7 +56,8 @@ struct FrameScratch {
           of_columns(parts.allocate<int>(columns + 2 * reach)),
           of_windows(parts.allocate<int>(columns)),
           widths(parts.allocate<int>(columns)),
-          runs(parts.allocate<Run>(rows * ((columns + 1) / 2))) {}
+          runs(parts.allocate<Run>(cpu::most_runs(rows, columns))),
+          weights(parts.allocate<std::int32_t>(cpu::most_runs(rows, columns))) {}
 
     index_t pixels() const { return rows * columns; }
 };
@@ -152,55 +147,21 @@ void clean_frame(FrameScratch& scratch) {
     std::swap(scratch.moves, scratch.cleaned);
 }
 
-std::int32_t root_of(Run* runs, std::int32_t run) {
-    while (runs[run].parent != run) {
-        runs[run].parent = runs[runs[run].parent].parent;
-        run = runs[run].parent;
-    }
-    return run;
-}
-
 /// Inverts the regions of connected pixels of value `of` in which the sum of weight(run) is less
 /// than `least`. Pixels that touch at corners are connected if `at_corners`.
 template <class Weight>
 void leave_out_regions(const FrameScratch& scratch, std::uint8_t of, bool at_corners, index_t least,
                        const Weight& weight) {
-    const index_t rows = scratch.rows;
-    const index_t columns = scratch.columns;
     Run* const runs = scratch.runs;
-    std::int32_t above = 0;  // the first run of the row above that is not passed yet
-    std::int32_t end = 0;
-    const std::int32_t corner = at_corners ? 1 : 0;
-    for (index_t row = 0; row < rows; ++row) {
-        const std::int32_t above_end = end;
-        const std::uint8_t* const line = scratch.moves + row * columns;
-        const auto next = [&](index_t from, int value) {
-            const void* const found =
-                std::memchr(line + from, value, static_cast<std::size_t>(columns - from));
-            return static_cast<std::int32_t>(
-                found == nullptr ? columns : static_cast<const std::uint8_t*>(found) - line);
-        };
-        for (std::int32_t begin = next(0, of); begin < columns;) {
-            Run& run = runs[end];
-            run = {static_cast<std::int32_t>(row), begin, next(begin, 1 - of), end, 0};
-            run.weight = static_cast<std::int32_t>(weight(run));
-            while (above < above_end && runs[above].end + corner <= run.begin) ++above;
-            for (std::int32_t touched = above;
-                 touched < above_end && runs[touched].begin < run.end + corner; ++touched) {
-                const std::int32_t one = root_of(runs, touched);
-                const std::int32_t other = root_of(runs, end);
-                if (one == other) continue;
-                runs[other].parent = one;
-                runs[one].weight += runs[other].weight;
-            }
-            ++end;
-            begin = run.end < columns ? next(run.end, of) : run.end;
-        }
-        above = above_end;
+    const std::int32_t end =
+        cpu::find_runs(scratch.moves, scratch.rows, scratch.columns, of, at_corners, runs);
+    std::fill_n(scratch.weights, end, 0);
+    for (std::int32_t i = 0; i < end; ++i) {
+        scratch.weights[cpu::root_of(runs, i)] += static_cast<std::int32_t>(weight(runs[i]));
     }
     for (std::int32_t i = 0; i < end; ++i) {
-        if (runs[root_of(runs, i)].weight >= least) continue;
-        std::uint8_t* const line = scratch.moves + runs[i].row * columns;
+        if (scratch.weights[cpu::root_of(runs, i)] >= least) continue;
+        std::uint8_t* const line = scratch.moves + runs[i].row * scratch.columns;
         std::fill(line + runs[i].begin, line + runs[i].end, static_cast<std::uint8_t>(1 - of));
     }
 }
@@ -217,13 +178,14 @@ void connect(FrameScratch& scratch, float share) {
     clean_frame(scratch);
 }
 
-void remove_shadows(FrameScratch& scratch, const Channels& picture, const Channels& ground) {
+void remove_light(FrameScratch& scratch, const LightChanges& changes, const Channels& picture,
+                  const Channels& ground) {
     bool removed = false;
     for (index_t row = 0; row < scratch.rows; ++row) {
         for (index_t x = 0; x < scratch.columns; ++x) {
             const index_t i = row * scratch.columns + x;
             if (scratch.moves[i] == 0) continue;
-            if (in_shadow(picture, ground, row, x, scratch.thresholds[i])) {
+            if (changes.at(picture, ground, row, x, scratch.thresholds[i])) {
                 scratch.moves[i] = 0;
                 removed = true;
             }
@@ -245,11 +207,18 @@ void remove_small_regions(const FrameScratch& scratch, index_t min_area) {
     leave_out_regions(scratch, 1, true, min_area, area);
 }
 
-void store_mask(const FrameScratch& scratch, const MasksView<Host>& masks, index_t frame) {
+void store_mask(const FrameScratch& scratch, const Mask& mask) {
     for (index_t row = 0; row < scratch.rows; ++row) {
         const std::uint8_t* const from = scratch.moves + row * scratch.columns;
-        std::transform(from, from + scratch.columns, &masks(frame, row, 0),
+        std::transform(from, from + scratch.columns, &mask(row, 0),
                        [](std::uint8_t moves) { return static_cast<std::uint8_t>(255 * moves); });
+    }
+}
+
+void add_mask(const Mask& mask, const FrameScratch& scratch) {
+    for (index_t row = 0; row < scratch.rows; ++row) {
+        std::uint8_t* const to = scratch.moves + row * scratch.columns;
+        for (index_t x = 0; x < scratch.columns; ++x) to[x] |= mask(row, x) & 1U;
     }
 }
 
@@ -380,14 +349,18 @@ index_t mask_scratch_bytes(const MaskParameters& parameters, index_t rows, index
 }
 
 double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskParameters& parameters,
-                  MasksView<Host> masks) {
+                  MasksView<Host> masks, MasksView<Host> with_light) {
     expects_masks(inputs, parameters, masks);
+    if (!with_light.empty()) {
+        core::expects_shape("with_light", with_light, masks.extent, core::Strides::unit_last);
+    }
     const DifferencesView<Host>& differences = inputs.differences;
     const index_t frames = differences.extent[0];
     const index_t rows = differences.extent[2];
     const index_t columns = differences.extent[3];
     const index_t reach = median_reach(parameters, rows, columns);
     const bool follows = parameters.follows_pixels();
+    const LightChanges changes = removed_light(inputs, parameters);
     double threshold = parameters.noise_multiple > 0
                            ? parameters.noise_multiple * noise_deviation(differences)
                            : parameters.threshold.value_or(0);
@@ -410,13 +383,18 @@ double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskPara
         compare(scratch, 1, scratch.moves);
         clean_frame(scratch);
         if (connects(parameters)) connect(scratch, static_cast<float>(parameters.hysteresis));
-        if (removes_shadows(inputs, parameters)) {
-            remove_shadows(scratch, frame_of(inputs.frames, frame),
-                           frame_of(inputs.backgrounds, frame));
+        if (!with_light.empty()) store_mask(scratch, with_light[frame]);
+        if (changes.any()) {
+            remove_light(scratch, changes, frame_of(inputs.frames, frame),
+                         frame_of(inputs.backgrounds, frame));
         }
         if (parameters.fill_holes) fill_holes(scratch);
         if (parameters.min_area > 1) remove_small_regions(scratch, parameters.min_area);
-        store_mask(scratch, masks, frame);
+        store_mask(scratch, masks[frame]);
+        if (with_light.empty()) return;
+        add_mask(with_light[frame], scratch);
+        if (parameters.min_area > 1) remove_small_regions(scratch, parameters.min_area);
+        store_mask(scratch, with_light[frame]);
     };
     core::for_each_task(cpu, frames,
                         static_cast<std::size_t>(mask_scratch_bytes(parameters, rows, columns)),

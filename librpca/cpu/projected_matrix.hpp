@@ -44,12 +44,6 @@ class ProjectedMatrix {
     PassSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
                     FramesView<T, core::Host> sparse);
 
-    /// An element of U.
-    T basis(index_t value, index_t column) const {
-        const index_t block = value / panel_layout_.block_rows;
-        return panel_(block * panel_layout_.block_reals() + column * panel_layout_.stride +
-                      value % panel_layout_.block_rows);
-    }
     /// [U Y]^T [U Y].
     core::View<const double, 2, core::Host> panel_gram() const { return panel_gram_.view(); }
     /// U^T R, [column][frame].

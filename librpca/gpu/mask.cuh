@@ -62,11 +62,11 @@ inline __global__ void __launch_bounds__(mean_threads)
     if (core::thread_rank() == 0) *mean = sum / static_cast<double>(count);
 }
 
-/// sure = sizes > thresholds, possible = sizes > share * thresholds, shaded = 0. A lane: a
+/// sure = sizes > thresholds, possible = sizes > share * thresholds, changed = 0. A lane: a
 /// pixel. Loads 4 bytes a value and 4 a pixel, stores 2 bits a pixel.
 inline __global__ void __launch_bounds__(word_threads)
     compare_kernel(KernelView<const float, 4> differences, Thresholds thresholds, float share,
-                   BitMasks sure, BitMasks possible, int* shaded) {
+                   BitMasks sure, BitMasks possible, int* changed) {
     at_own_pixel(sure, [&](const WordPlace& place, int column) {
         float size = 0;
         float threshold = 0;
@@ -77,15 +77,17 @@ inline __global__ void __launch_bounds__(word_threads)
         const bool exists = column < sure.columns;
         store_word(sure, place, exists && size > threshold);
         store_word(possible, place, exists && size > share * threshold);
-        if (place.row == 0 && column == 0) shaded[place.frame] = 0;
+        if (place.row == 0 && column == 0) changed[place.frame] = 0;
     });
 }
 
-/// Takes shadows out of `masks`; sets a frame's `shaded` where there are some. A lane: a pixel. Of
-/// pixels that move, loads 9 values of either in each channel, mostly of a cache.
+/// Takes shadows and lit ground out of `masks`; sets a frame's `changed` where there are some. A
+/// lane: a pixel. Of pixels that move, loads 9 values of either in each channel, mostly of a cache,
+/// and 49 where the background is dark.
 inline __global__ void __launch_bounds__(word_threads)
-    shadows_kernel(KernelView<const float, 4> frames, KernelView<const float, 4> backgrounds,
-                   Thresholds thresholds, BitMasks masks, int* shaded) {
+    remove_light_kernel(LightChanges changes, KernelView<const float, 4> frames,
+                        KernelView<const float, 4> backgrounds, Thresholds thresholds,
+                        BitMasks masks, int* changed) {
     at_own_pixel(masks, [&](const WordPlace& place, int column) {
         const unsigned before = masks.at(place);
         if (before == 0) return;
@@ -93,13 +95,13 @@ inline __global__ void __launch_bounds__(word_threads)
         if (moves) {
             const KernelView<const float, 3> frame = frames[place.frame];
             const KernelView<const float, 3> background = backgrounds[place.frame];
-            moves = !in_shadow(frame, background, place.row, column,
-                               thresholds.at(index_t{place.row} * masks.columns + column));
+            moves = !changes.at(frame, background, place.row, column,
+                                thresholds.at(index_t{place.row} * masks.columns + column));
         }
         const unsigned after = __ballot_sync(core::full_warp, moves ? 1 : 0);
         if (core::lane_rank() == 0 && after != before) {
             masks.at(place) = after;
-            shaded[place.frame] = 1;
+            changed[place.frame] = 1;
         }
     });
 }
@@ -118,7 +120,7 @@ inline __global__ void __launch_bounds__(word_threads)
 struct MaskScratch {
     double* mean;
     float* thresholds;
-    int* shaded;  ///< of frames: whether shadows were removed
+    int* changed;  ///< of frames: whether shadows or lit ground were removed
     BitMasks moves, possible, spare;
     int* parents;  ///< Regions
     int* weights;
@@ -126,7 +128,7 @@ struct MaskScratch {
     MaskScratch(core::ScratchParts& parts, int frames, int rows, int columns)
         : mean(parts.allocate<double>(1)),
           thresholds(parts.allocate<float>(index_t{rows} * columns)),
-          shaded(parts.allocate<int>(frames)),
+          changed(parts.allocate<int>(frames)),
           moves{nullptr, frames, rows, columns},
           possible(moves),
           spare(moves) {
@@ -153,18 +155,19 @@ class MaskSteps {
     void compare(const Values& differences, double hysteresis) {
         core::launch(executor_, &compare_kernel, for_each_pixel_of(scratch_.moves),
                      core::kernel_view(differences), thresholds_, static_cast<float>(hysteresis),
-                     scratch_.moves, scratch_.possible, scratch_.shaded);
+                     scratch_.moves, scratch_.possible, scratch_.changed);
         clean(nullptr);
     }
     void connect() {
         keep_regions(scratch_.possible, true, true, RegionWeight::chosen, 1);
         clean(nullptr);
     }
-    void remove_shadows(const Values& frames, const Values& backgrounds) {
-        core::launch(executor_, &shadows_kernel, for_each_pixel_of(scratch_.moves),
+    void remove_light(const LightChanges& changes, const Values& frames,
+                      const Values& backgrounds) {
+        core::launch(executor_, &remove_light_kernel, for_each_pixel_of(scratch_.moves), changes,
                      core::kernel_view(frames), core::kernel_view(backgrounds), thresholds_,
-                     scratch_.moves, scratch_.shaded);
-        clean(scratch_.shaded);
+                     scratch_.moves, scratch_.changed);
+        clean(scratch_.changed);
     }
     void fill_holes() { keep_regions(scratch_.moves, false, false, RegionWeight::edge, 1); }
     void remove_small_regions(index_t min_area) {
@@ -252,6 +255,7 @@ double masks_of(Executor& executor, const MaskInputs<Space>& inputs,
         threshold = find_thresholds(executor, inputs.scales, scratch);
         thresholds.of_pixels = scratch.thresholds;
     }
+    const LightChanges changes = removed_light(inputs, parameters);
     for (index_t first = 0; first < frames; first += together) {
         const index_t end = std::min(first + together, frames);
         const auto these = [&](const auto& all) { return all.slice(0, first, end); };
@@ -259,8 +263,8 @@ double masks_of(Executor& executor, const MaskInputs<Space>& inputs,
                                   static_cast<int>(median_reach(parameters, rows, columns)));
         steps.compare(these(inputs.differences), parameters.hysteresis);
         if (connects(parameters)) steps.connect();
-        if (removes_shadows(inputs, parameters)) {
-            steps.remove_shadows(these(inputs.frames), these(inputs.backgrounds));
+        if (changes.any()) {
+            steps.remove_light(changes, these(inputs.frames), these(inputs.backgrounds));
         }
         if (parameters.fill_holes) steps.fill_holes();
         if (parameters.min_area > 1) steps.remove_small_regions(parameters.min_area);

@@ -58,6 +58,9 @@ class BackgroundSubtractor:
         Background that foreground encloses becomes foreground.
     remove_shadows : bool
         Pixels are background where a multiple of the background fits the frame.
+    remove_light : bool
+        With ``threshold`` None: pixels are background where lamps light it, which makes its
+        texture brighter, too.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`. They do not change the result.
 
@@ -99,6 +102,7 @@ class BackgroundSubtractor:
         hysteresis: float = _MASK.hysteresis,
         fill_holes: bool = _MASK.fill_holes,
         remove_shadows: bool = _MASK.remove_shadows,
+        remove_light: bool = _MASK.remove_light,
         threads: int | None = None,
     ) -> None:
         if method not in ("online", "median"):
@@ -124,6 +128,7 @@ class BackgroundSubtractor:
             hysteresis=hysteresis,
             fill_holes=fill_holes,
             remove_shadows=remove_shadows,
+            remove_light=remove_light,
         )
         self._first: list[Array] = []
         self._shape: tuple[int, ...] = ()
@@ -190,7 +195,7 @@ class BackgroundSubtractor:
             if self._online is not None:
                 self._follow(planes, self._ground, mask)
             else:
-                self._finder.find(planes, self._ground, mask[None], anew=False, follow=False)
+                self._finder.find(planes, self._ground, mask[None], anew=False)
         elif len(self._first) + 1 < self._burn_in:
             # The caller may change the frame.
             self._first.append(np.array(host))
@@ -241,7 +246,7 @@ class BackgroundSubtractor:
             grounds = np.broadcast_to(ground, planes.shape)
         masks = np.empty((len(planes), *planes.shape[2:]), np.uint8)
         if self._method == "median":
-            self._finder.find(planes, grounds, masks, anew=True, follow=False)
+            self._finder.find(planes, grounds, masks, anew=True)
             self._online, self._ground = None, ground
             return masks
         scales = np.empty(planes.shape[2:], np.float32)
@@ -259,8 +264,9 @@ class BackgroundSubtractor:
     def _follow(self, planes: Array, ground: Array, mask: Array) -> None:
         """Store background and mask of the next frame, [1, channel, row, column]."""
         self._online.next(planes.reshape(-1), ground.reshape(-1))
-        self._finder.find(planes, ground, mask[None], anew=False, follow=True)
-        self._online.learn(mask)
+        with_light = np.empty_like(mask)
+        self._finder.find(planes, ground, mask[None], False, with_light[None])
+        self._online.learn(with_light)
 
 
 def foreground_masks(
@@ -274,6 +280,7 @@ def foreground_masks(
     hysteresis: float = _MASK.hysteresis,
     fill_holes: bool = _MASK.fill_holes,
     remove_shadows: bool = _MASK.remove_shadows,
+    remove_light: bool = _MASK.remove_light,
     threads: int | None = None,
 ) -> Any:
     """Masks of where frames differ from their background.
@@ -301,6 +308,10 @@ def foreground_masks(
         Background that foreground encloses becomes foreground.
     remove_shadows : bool
         Pixels are background where a multiple of the background fits the frame.
+    remove_light : bool
+        With ``threshold`` None: pixels are background where lamps light it, which makes its
+        texture brighter, too. The program ``bgsub`` has it off with robust PCA, whose
+        background has traces of the objects at night.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`.
 
@@ -341,6 +352,7 @@ def foreground_masks(
         hysteresis=hysteresis,
         fill_holes=fill_holes,
         remove_shadows=remove_shadows,
+        remove_light=remove_light,
     )
     host = host_frames("frames", place, frames)
     ground = place.fetched("background", background)
@@ -354,7 +366,7 @@ def foreground_masks(
     grounds = planes_of("background", ground, place.where, scaled=False)
     masks = np.empty(host.shape[:3], np.uint8)
     repeated = np.broadcast_to(grounds, planes.shape)
-    finder.find(planes, repeated, masks, anew=True, follow=False)
+    finder.find(planes, repeated, masks, anew=True)
     return place.result(masks, None)
 
 

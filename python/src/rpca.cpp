@@ -107,7 +107,7 @@ class OnlinePca {
               const ArrayIn<float, 1, Host>& background) {
         const auto from = view_of<const float, 1>(frame);
         const auto to = view_of<float, 1>(background);
-        worker_.run([&] { pca_.next(from, to, {}); });
+        worker_.run([&] { pca_.next(from, to); });
     }
     void learn(const ArrayIn<const std::uint8_t, 2, Host>& mask) {
         const auto foreground = view_of<const std::uint8_t, 2>(mask);
@@ -128,14 +128,17 @@ class MaskFinder {
     }
 
     /// Frames are [frame][channel][row][column]. Scales are computed anew from these frames first,
-    /// or follow them afterwards, or are kept.
+    /// or follow them afterwards if there is `with_light`, or are kept.
     void find(const ArrayIn<const float, 4, Host>& frames,
               const ArrayIn<const float, 4, Host>& backgrounds,
-              const ArrayIn<std::uint8_t, 3, Host>& masks, bool anew, bool follow) {
+              const ArrayIn<std::uint8_t, 3, Host>& masks, bool anew,
+              const std::optional<ArrayIn<std::uint8_t, 3, Host>>& with_light) {
         const auto shape = view_of<const float, 4>(frames).extent;
         const auto from = frames_of<const float, Host>(FramesIn<const float, Host>(frames));
         const auto ground = frames_of<const float, Host>(FramesIn<const float, Host>(backgrounds));
         const auto to = view_of<std::uint8_t, 3>(masks);
+        const auto light =
+            with_light ? view_of<std::uint8_t, 3>(*with_light) : rpca::MasksView<Host>{};
         worker_.run([&] {
             core::Cpu& cpu = worker_.executor();
             differences_.reshape(shape);
@@ -150,9 +153,9 @@ class MaskFinder {
                 cpu,
                 {differences, std::as_const(scales_).view(), view_of<const float, 4>(frames),
                  view_of<const float, 4>(backgrounds)},
-                parameters_, to);
-            if (scaled && follow) {
-                rpca::follow_scales(cpu, differences, to, scales_.view());
+                parameters_, to, light);
+            if (scaled && with_light) {
+                rpca::follow_scales(cpu, differences, light, scales_.view());
             }
         });
     }
@@ -206,7 +209,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("min_area", &MaskParameters::min_area)
         .def_rw("hysteresis", &MaskParameters::hysteresis)
         .def_rw("fill_holes", &MaskParameters::fill_holes)
-        .def_rw("remove_shadows", &MaskParameters::remove_shadows);
+        .def_rw("remove_shadows", &MaskParameters::remove_shadows)
+        .def_rw("remove_light", &MaskParameters::remove_light);
 }
 
 void bind_subtraction(nb::module_& module) {
@@ -219,7 +223,7 @@ void bind_subtraction(nb::module_& module) {
     nb::class_<MaskFinder>(module, "MaskFinder")
         .def(nb::init<const rpca::MaskParameters&, int>())
         .def("find", &MaskFinder::find, array(), array(), array(), nb::arg("anew"),
-             nb::arg("follow"))
+             array().none() = nb::none())
         .def("set_scales", &MaskFinder::set_scales, array());
     module.def(
         "clip_background",

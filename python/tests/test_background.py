@@ -325,6 +325,16 @@ def test_shadows_are_removed() -> None:
     assert (kept[5, 12:28, 12:28] == 255).all()
 
 
+def test_light_on_dark_ground_is_removed() -> None:
+    random = np.random.default_rng(6)
+    ground = random.uniform(20, 40, (40, 60)).astype(np.float32)
+    frames = np.repeat(ground[None], 12, axis=0)
+    frames[5, 10:30, 10:30] *= 2.5
+    assert np.count_nonzero(aperture.foreground_masks(frames, ground)) == 0
+    kept = aperture.foreground_masks(frames, ground, remove_light=False)
+    assert (kept[5, 12:28, 12:28] == 255).all()
+
+
 def test_a_subtractor_says_what_it_is() -> None:
     subtract = aperture.BackgroundSubtractor(burn_in=3)
     assert repr(subtract) == "<BackgroundSubtractor: online, 0 of 3 frames>"
@@ -369,8 +379,14 @@ def test_an_interrupted_subtractor_works_again(interrupted: Callable[..., float]
         (["--method", "median", "--threshold", "9"], {"method": "median", "threshold": 9}),
         (
             ["--online", "--burn-in", "12", "--hysteresis", "0.8", "--keep-holes"]
-            + ["--keep-shadows"],
-            {"burn_in": 12, "hysteresis": 0.8, "fill_holes": False, "remove_shadows": False},
+            + ["--keep-shadows", "--keep-light"],
+            {
+                "burn_in": 12,
+                "hysteresis": 0.8,
+                "fill_holes": False,
+                "remove_shadows": False,
+                "remove_light": False,
+            },
         ),
     ],
     ids=["online", "parameters", "median", "mask"],
@@ -392,6 +408,22 @@ def test_subtractor_has_the_bits_of_the_program(
     ground = subtract.background
     planes = ground[None] if ground.ndim == 2 else np.moveaxis(ground, -1, 0)
     assert (saved["background"][-1] == planes).all()
+
+
+def test_a_shadow_that_stands_is_not_learnt(program: Callable[[str], str], tmp_path: Path) -> None:
+    ground = np.random.default_rng(7).integers(100, 200, (40, 56)).astype(np.uint8)
+    frames = np.repeat(ground[None], 230, axis=0)
+    frames[20:220, 10:30, 10:30] = (0.6 * ground[10:30, 10:30]).round()
+    # An object where the shadow was.
+    frames[-1, 14:26, 14:26] += 20
+    subtract = aperture.BackgroundSubtractor(burn_in=10)
+    masks = subtract.fit(frames)
+    assert not masks[:-1].any() and (masks[-1, 16:24, 16:24] == 255).all()
+    # But for the corners, which the median leaves out.
+    assert np.abs(subtract.background - ground)[12:28, 12:28].max() < 1
+    flags = ["--online", "--burn-in", "10"]
+    saved = saved_by_program(program("bgsub"), frames, flags, tmp_path)
+    assert (saved["mask"] == masks).all()
 
 
 def test_who_stops_stays_foreground() -> None:

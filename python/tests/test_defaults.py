@@ -133,6 +133,7 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
             # Flags that turn them off.
             "fill_holes": ("keep-holes", "Do not fill", True),
             "remove_shadows": ("keep-shadows", "Do not remove", True),
+            "remove_light": ("keep-light", "do not remove", True),
             "threads": ("threads", "(default: all)", None),
         },
     ),
@@ -147,6 +148,7 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
             # Flags that turn them off.
             "fill_holes": ("keep-holes", "Do not fill", True),
             "remove_shadows": ("keep-shadows", "Do not remove", True),
+            "remove_light": ("keep-light", "do not remove", True),
             "threads": ("threads", "(default: all)", None),
         },
     ),

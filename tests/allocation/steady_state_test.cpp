@@ -187,23 +187,19 @@ struct Frames {
     rpca::OnlinePca pca;
     Array<float, 2> frames;
     std::vector<float> background;
-    std::vector<float> sparse;
     std::vector<std::uint8_t> mask;
 
     Frames(core::Cpu& cpu, index_t values)
-        : pca(cpu, values, {.rank = 4}),
+        : pca(cpu, values, {}),
           frames({3, values}),
           background(static_cast<std::size_t>(values)),
-          sparse(background),
           mask(background.size(), 255) {
         for (index_t i = 0; i < frames.size(); ++i) frames.data()[i] = static_cast<float>(i % 251);
-        Array<float, 2> backgrounds(frames.extent());
-        pca.begin(frames.view(), backgrounds);
+        pca.begin({frames.data(), {values}});
     }
     void run(int) {
         const index_t values = frames.extent()[1];
-        pca.next({frames.data(), {values}}, {background.data(), {values}},
-                 {sparse.data(), {values}});
+        pca.next({frames.data(), {values}}, {background.data(), {values}});
         pca.learn({mask.data(), {1, values}});
     }
 };

@@ -316,6 +316,7 @@ TEST_F(Bgsub, ChoosesTheMethod) {
         EXPECT_THAT(outcome.out, HasSubstr("choice      " + method + ": "));
         EXPECT_EQ(report()["parameters"]["method"], method);
         EXPECT_THAT(report()["parameters"]["chosen_because"].get<std::string>(), HasSubstr(reason));
+        EXPECT_EQ(report()["parameters"]["remove_light"], method != "rpca");
     };
     write_frames({.side = 16, .step = 1}, 120);
     expect({"--frames", ":9"}, "median", "9 frames are too few");

@@ -435,6 +435,56 @@ TYPED_TEST_P(MaskSuite, LosesShadows) {
     }
 }
 
+TYPED_TEST_P(MaskSuite, LampsLightTheGround) {
+    constexpr index_t rows = 24;
+    constexpr index_t columns = 40;
+    std::mt19937 generator(14);
+    std::uniform_real_distribution<float> level(20, 40);
+    core::Array<float, 2> scales({rows, columns});
+    std::fill(scales.begin(), scales.end(), 0.0F);
+    for (const index_t channels : {1, 3}) {
+        Differences texture({1, channels, rows, columns});
+        Differences other(texture.extent());
+        for (float& value : texture) value = level(generator);
+        for (float& value : other) value = level(generator);
+        /// On the left the ground in the light of a lamp, on the right something else as bright.
+        const auto found = [&](float dark, float light, float contrast,
+                               const MaskParameters& parameters) {
+            Differences frame(texture.extent());
+            Differences ground(texture.extent());
+            Differences difference(texture.extent());
+            for (index_t c = 0; c < channels; ++c) {
+                for (index_t y = 0; y < rows; ++y) {
+                    for (index_t x = 0; x < columns; ++x) {
+                        const auto at = [&](const Differences& of) {
+                            return dark * (30 + contrast * (of(0, c, y, x) - 30));
+                        };
+                        const bool inside = y >= 4 && y < 20 && x % 20 >= 4;
+                        ground(0, c, y, x) = at(texture);
+                        frame(0, c, y, x) =
+                            inside ? light * at(x < 20 ? texture : other) : at(texture);
+                        difference(0, c, y, x) = frame(0, c, y, x) - ground(0, c, y, x);
+                    }
+                }
+            }
+            core::Array<std::uint8_t, 3> masks({1, rows, columns});
+            this->runner.find_masks({std::as_const(difference).view(), std::as_const(scales).view(),
+                                     std::as_const(frame).view(), std::as_const(ground).view()},
+                                    parameters, masks);
+            return std::pair{masks(0, 12, 12) == 255, masks(0, 12, 32) == 255};
+        };
+        const std::pair both(true, true);
+        EXPECT_EQ(found(1, 2.5F, 1, {}), std::pair(false, true));
+        MaskParameters kept;
+        kept.remove_light = false;
+        EXPECT_EQ(found(1, 2.5F, 1, kept), both);
+        EXPECT_EQ(found(1, 2.5F, 1, {.threshold = 8}), both);
+        // Lamps are not seen by day, and nothing tells light on ground without texture.
+        EXPECT_EQ(found(3, 2, 1, {}), both);
+        EXPECT_EQ(found(1, 2.5F, 0, {}), both);
+    }
+}
+
 TYPED_TEST_P(MaskSuite, RefusesWhatItCannotDo) {
     EXPECT_THROW(validate({.threshold = -1}), core::InvalidArgument);
     EXPECT_THROW(validate({.noise_multiple = -1}), core::InvalidArgument);
@@ -471,6 +521,7 @@ REGISTER_TYPED_TEST_SUITE_P(MaskSuite, IsWhereAChannelDiffersByMore,
                             RegionsAreThoseByDefinition, ThresholdsFollowThePixels,
                             ScalesAreMedians, ScalesFollowLaterFrames,
                             WhatAdjoinsForegroundIsForegroundAboveHalfTheThreshold, LosesShadows,
-                            RefusesWhatItCannotDo, RefusesRowsThatAreNotContiguous);
+                            LampsLightTheGround, RefusesWhatItCannotDo,
+                            RefusesRowsThatAreNotContiguous);
 
 }  // namespace aperture::rpca

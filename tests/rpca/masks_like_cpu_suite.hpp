@@ -9,7 +9,7 @@
 
 namespace aperture::rpca {
 
-/// Frames with noise, and objects and shadows that move, in rows with a gap behind them.
+/// Frames with noise, and objects, shadows and light that move, in rows with a gap behind them.
 class Scene {
   public:
     Scene(core::Extents<4> extent, unsigned seed)
@@ -25,12 +25,17 @@ class Scene {
         for (index_t c = 0; c < channels; ++c) {
             for (index_t y = 0; y < rows; ++y) {
                 for (index_t x = 0; x < columns; ++x) {
-                    const float ground = level(generator);
+                    const bool dark = y % 20 < 6;
+                    const float ground = (dark ? 0.2F : 1) * level(generator);
                     for (index_t f = 0; f < count; ++f) {
                         const index_t across = (x + 2 * f) % 24;
-                        const bool inside = y % 20 >= 6 && across >= 12;
-                        const bool shaded = y % 20 >= 6 && across >= 3;
-                        const float seen = inside ? 220 - ground : shaded ? 0.6F * ground : ground;
+                        const bool inside = !dark && across >= 12;
+                        const bool shaded = !dark && across >= 3;
+                        const bool lit = dark && across >= 8;
+                        const float seen = inside   ? 220 - ground
+                                           : shaded ? 0.6F * ground
+                                           : lit    ? 3 * ground
+                                                    : ground;
                         frames_(f, c, y, x) = seen + noise(generator);
                         backgrounds_(f, c, y, x) = ground;
                         differences_(f, c, y, x) = frames_(f, c, y, x) - ground;
@@ -130,6 +135,7 @@ TYPED_TEST_P(MasksLikeCpuSuite, MasksAreTheCpus) {
             {.clean = 3, .min_area = 2000, .fill_holes = false},
             {.threshold = 20},
             {.threshold = 20, .clean = 0, .remove_shadows = false},
+            changed([](MaskParameters& p) { p.remove_light = false; }),
             changed([](MaskParameters& p) { p.noise_multiple = 2; }),
         };
         const DifferencesView<Host> grounds = scene.backgrounds();

@@ -37,6 +37,11 @@ struct MaskParameters {
     /// 3 x 3 pixels around in all channels, to a third of the threshold in the root mean square.
     /// Where the background is darker than 4 thresholds, a shadow cannot be told from an object.
     bool remove_shadows = true;
+    /// Where thresholds follow the pixels: pixels are background where a lamp lights it. There it
+    /// is darker than 50 of 255, the 7 x 7 pixels around are brighter, and their steps to the next
+    /// pixels are those of the background with a correlation above 0.3, in proportion to the
+    /// brightness within a factor of 2. Ground without texture cannot be told from an object.
+    bool remove_light = true;
 
     /// Whether thresholds are computed from scales.
     bool follows_pixels() const { return !threshold && noise_multiple == 0; }
@@ -85,8 +90,8 @@ void pixel_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
                   ScalesView<core::Device> scales);
 
 /// Continues `pixel_scales` for later frames: a scale grows or shrinks by 2 % a frame towards the
-/// pixel's largest |difference|, by 0.02 % where `masks` show foreground. Throws as `pixel_scales`.
-/// Asynchronous on a Gpu.
+/// pixel's largest |difference|, by 0.02 % where `masks` (with light) show foreground. Throws as
+/// `pixel_scales`. Asynchronous on a Gpu.
 void follow_scales(core::Cpu& cpu, DifferencesView<core::Host> differences,
                    MasksView<core::Host> masks, ScalesView<core::Host> scales);
 void follow_scales(core::Gpu& gpu, DifferencesView<core::Device> differences,
@@ -99,21 +104,25 @@ struct MaskInputs {
     /// For thresholds that follow the pixel; each is averaged with those of 5 x 5 pixels. Not used
     /// otherwise.
     ScalesView<Space, const float> scales{};
-    /// Of the extents of `differences`. If empty, no shadow is removed. The stride of the
+    /// Of the extents of `differences`. If empty, no shadow or light is removed. The stride of the
     /// backgrounds' frames may be 0.
     DifferencesView<Space> frames{};
     DifferencesView<Space> backgrounds{};
 };
 
 /// Finds masks frame by frame: differences above the threshold and their median; with hysteresis
-/// the median of what they are connected with; without shadows, and where there were some the
-/// median again; with holes filled; without small regions. The window of the median is clipped at
-/// the picture's edge. Returns the threshold used, or the mean of those that follow the pixels.
-/// Throws core::InvalidArgument as `validate` does, if the inputs or the masks have other sizes, if
-/// rows are not contiguous, and for frames of 2^31 pixels. All executors find the same masks. On a
-/// Gpu it waits for a mean of thresholds and for `noise_deviation`, and is asynchronous otherwise.
+/// the median of what they are connected with; without shadows and lit background, and where there
+/// were some the median again; with holes filled; without small regions. The window of the median
+/// is clipped at the picture's edge. Returns the threshold used, or the mean of those that follow
+/// the pixels. Throws core::InvalidArgument as `validate` does, if the inputs or the masks have
+/// other sizes, if rows are not contiguous, and for frames of 2^31 pixels. All executors find the
+/// same masks. On a Gpu it waits for a mean of thresholds and for `noise_deviation`, and is
+/// asynchronous otherwise.
+/// `with_light`, if not empty, has the extents of `masks` and is the masks with the shadows and the
+/// lit background that were removed: what a background that follows the frames does not learn.
 double find_masks(core::Cpu& cpu, const MaskInputs<core::Host>& inputs,
-                  const MaskParameters& parameters, MasksView<core::Host> masks);
+                  const MaskParameters& parameters, MasksView<core::Host> masks,
+                  MasksView<core::Host> with_light = {});
 double find_masks(core::Gpu& gpu, const MaskInputs<core::Device>& inputs,
                   const MaskParameters& parameters, MasksView<core::Device> masks);
 
