@@ -22,8 +22,13 @@ struct ImagePlanes<Executor>::State : PlaneOperations<Executor> {
 };
 
 template <class Executor>
-ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization)
-    : state_(core::owned(std::make_unique<State>(executor, kind, normalization))) {}
+ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization,
+                                   double orientation_sigma) {
+    core::expects(orientation_sigma > 0 && orientation_sigma <= max_orientation_sigma,
+                  "orientation sigma is ", orientation_sigma, ", expected above 0, at most ",
+                  max_orientation_sigma);
+    state_ = core::owned(std::make_unique<State>(executor, kind, normalization, orientation_sigma));
+}
 
 template <class Executor>
 void ImagePlanes<Executor>::derive(core::View<const float, 3, Space> image,

@@ -19,6 +19,7 @@ namespace aperture::corr {
 struct Parameters {
     /// Planes derived from images; empty if the images are the planes.
     std::optional<PlaneKind> planes = PlaneKind::lab_orientation;
+    double orientation_sigma = default_orientation_sigma;  ///< see ImagePlanes
     std::optional<Normalization> normalization;  ///< default: plane; of images as planes, none
     std::optional<Shape> offsets;                ///< default: half the image, rounded up
     std::optional<bool> both_signs;              ///< default: for a pair only
