@@ -178,6 +178,7 @@ void bind_parameters(nb::module_& module) {
         .def_prop_rw(
             "signed", [](const Parameters& p) { return p.both_signs.value_or(false); },
             [](Parameters& p, bool both_signs) { p.both_signs = both_signs; })
+        .def_rw("sigma", &Parameters::orientation_sigma)
         .def("set_offsets", [](Parameters& p, index_t rows, index_t columns) {
             p.offsets = corr::Shape{rows, columns};
         });

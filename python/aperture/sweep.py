@@ -1,0 +1,359 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Functions with several values of their parameters, and which values are the best.
+
+A list, a range or a one-dimensional array in place of a parameter's value makes a run for each of
+its elements; several of them make a run for each combination. The programs do the same with lists
+and ranges on their command lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aperture import _arrays
+from aperture._corr import Correlation
+from aperture._corr import correlate as _correlate
+from aperture._extension import core
+from aperture._flow import flow as _flow
+from aperture._flow_fields import flow_errors
+from aperture._stap import Stap
+from aperture._stap_result import StapResult
+
+__all__ = ["Sweep", "correlate", "flow", "stap"]
+
+_MOST_RUNS = 10_000
+
+
+@dataclass(eq=False)
+class Sweep:
+    """What the runs of a sweep computed.
+
+    Attributes
+    ----------
+    values : dict
+        The list of values of each parameter. The last one changes fastest from run to run.
+    scores : structured array
+        A row for each run: the parameters, the score, all other results, milliseconds (``ms``), and
+        whether it is the ``best``. NaN where a run has no result.
+    best : int or None
+        The row of the best run; None without a score.
+    result : Any
+        What the function returned in the best run; None without one.
+    results : list or None
+        With ``keep="all"``, what it returned in each run; None for runs that failed.
+    failures : dict
+        Of each run that failed, by its row, the reason.
+    """
+
+    values: dict[str, list[Any]]
+    scores: npt.NDArray[np.void]
+    best: int | None
+    result: Any
+    results: list[Any] | None
+    failures: dict[int, str]
+
+    def __repr__(self) -> str:
+        best = ""
+        if self.best is not None:
+            row = self.scores[self.best]
+            best = "; best " + ", ".join(f"{name} {row[name]}" for name in self.values)
+        return f"<Sweep of {len(self.scores)} runs over {', '.join(self.values)}{best}>"
+
+
+def flow(
+    image0: Any, image1: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any
+) -> Sweep:
+    """Estimate a flow with several values of parameters.
+
+    Parameters
+    ----------
+    image0, image1 : array
+        As for :func:`aperture.flow`.
+    truth : [row, column, 2], optional
+        The true flow. The best run has the smallest end-point error ``epe``.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" with a truth, else "all".
+    **parameters
+        Of :func:`aperture.flow`: values, or lists of them.
+
+    Returns
+    -------
+    Sweep
+        Its scores are those of :func:`aperture.flow_errors`.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> y, x = np.mgrid[:60, :80]
+    >>> def image(x, y):
+    ...     return 128 + 60 * np.sin(0.2 * x + 0.1 * y) + 50 * np.cos(0.15 * x - 0.25 * y)
+    >>> truth = np.zeros((60, 80, 2)) + [2, -1]
+    >>> sweep = aperture.sweep.flow(
+    ...     image(x, y), image(x - 2, y + 1), truth=truth, alpha=[0.1, 1, 1000], warps=3
+    ... )
+    >>> len(sweep.scores), sweep.scores["best"].sum(), sweep.result.shape
+    (3, 1, (60, 80, 2))
+    """
+
+    def compute(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        uv = _flow(image0, image1, **values)
+        return uv, {} if truth is None else flow_errors(uv, truth)
+
+    score = None if truth is None else ("epe", False)
+    return _run(compute, parameters, score, "a truth", keep)
+
+
+def correlate(a: Any, b: Any = None, *, keep: str | None = None, **parameters: Any) -> Sweep:
+    """Correlate an image with itself or with another one, with several values of parameters.
+
+    Parameters
+    ----------
+    a, b : array
+        As for :func:`aperture.correlate`.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" for a pair, else "all".
+    **parameters
+        Of :func:`aperture.correlate`: values, or lists of them; a tuple is a value.
+
+    Returns
+    -------
+    Sweep
+        Its scores are the peak, ``peak_value``, ``peak_dy`` and ``peak_dx``, and the
+        ``correlation_length_x`` and ``correlation_length_y``. The best run of a pair has the
+        highest peak.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> scene = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
+    >>> sweep = aperture.sweep.correlate(scene[:50, :70], scene[4:54, 7:77], sigma=[1.0, 2.0, 4.0])
+    >>> round(sweep.result.peak.dy), round(sweep.result.peak.dx)
+    (4, 7)
+    """
+
+    def compute(values: dict[str, Any]) -> tuple[Correlation, dict[str, Any]]:
+        found = _correlate(a, b, **values)
+        results: dict[str, Any] = {}
+        if found.peak is not None:
+            results = {f"peak_{name}": value for name, value in found.peak._asdict().items()}
+        for name, length in found.lengths._asdict().items():
+            results[f"correlation_length_{name}"] = math.nan if length is None else length
+        return found, results
+
+    score = None if b is None else ("peak_value", True)
+    return _run(compute, parameters, score, "a pair", keep)
+
+
+def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any) -> Sweep:
+    """Adapt a radar data cube with several values of parameters.
+
+    Runs that differ in ``pfa`` alone share the adaptation.
+
+    Parameters
+    ----------
+    cube : complex [channel, pulse, range]
+        As for :func:`aperture.stap`, of one CPI.
+    truth : structured array, optional
+        The true targets, with ``range_cell`` and ``doppler`` in cycles per pulse, as from
+        :func:`aperture.simulate_clutter`. The best run has the largest ``f_measure``.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" with a truth, else "all".
+    **parameters
+        Of :func:`aperture.stap`: values, or lists of them, but for ``azimuth`` and ``steering``.
+
+    Returns
+    -------
+    Sweep
+        Its scores are the ``failed_matrices`` and, with a detector, the ``detections``; with a
+        truth ``found_targets``, ``false_detections`` and ``f_measure``, 2 found / (2 found + missed
+        + false). A target is found by a detection at most one range cell and one Doppler bin away.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> cube, truth = aperture.simulate_clutter((6, 16, 300), targets=[(150, 0.25, 10.0, 5.0)])
+    >>> sweep = aperture.sweep.stap(
+    ...     cube, truth=truth, azimuth=[0.0, 10.0], detector=["amf", "ace"], pfa=[1e-9, 1e-6, 1e-2]
+    ... )
+    >>> float(sweep.scores["f_measure"].max())
+    1.0
+    """
+    shape = _arrays.shape_of("cube", cube)
+    if len(shape) != 3:
+        raise ValueError(f"cube: shape {shape}, expected [channel, pulse, range]")
+    # Last, so that runs that share an adaptation follow one another.
+    rates = parameters.pop("pfa", core.DEFAULT_PFA)
+    parameters["pfa"] = rates
+    rates = [float(rate) for rate in (rates if _is_list("pfa", rates) else [rates])]
+    cells = [] if truth is None else [int(cell) for cell in truth["range_cell"]]
+    dopplers = [] if truth is None else [float(doppler) for doppler in truth["doppler"]]
+    adapted: tuple[str, Stap, StapResult, list[tuple[int, int, int]]] | None = None
+
+    def compute(values: dict[str, Any]) -> tuple[StapResult, dict[str, Any]]:
+        nonlocal adapted
+        pfa = float(values.pop("pfa"))
+        if adapted is None or adapted[0] != repr(values):
+            adapted = None
+            # The least rate has the fewest detections to merge.
+            adapt = Stap(shape, pfa=min(rates), **values)
+            result = adapt(cube)
+            counts = []
+            if result.statistic is not None:
+                counts = adapt._count_detections(cube, result, rates, cells, dopplers)
+            adapted = repr(values), adapt, result, counts
+        _, adapt, result, counts = adapted
+        scores: dict[str, Any] = {"failed_matrices": int((result.info != 0).sum())}
+        if counts:
+            scores["detections"], found, false = counts[rates.index(pfa)]
+            result = adapt._with_rate(cube, result, pfa)
+        if counts and truth is not None:
+            total = len(cells) + found + false
+            scores["found_targets"], scores["false_detections"] = found, false
+            scores["f_measure"] = 2 * found / total if total > 0 else math.nan
+        return result, scores
+
+    score = None if truth is None else ("f_measure", True)
+    return _run(compute, parameters, score, "a truth", keep)
+
+
+# Sequences that are one value.
+_VALUES = {"azimuth", "steering", "mask"}
+
+
+def _is_list(name: str, value: Any) -> bool:
+    return name not in _VALUES and (
+        isinstance(value, (list, range)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    )
+
+
+def _run(
+    compute: Callable[[dict[str, Any]], tuple[Any, dict[str, Any]]],
+    parameters: dict[str, Any],
+    score: tuple[str, bool] | None,
+    score_requires: str,
+    keep: str | None,
+) -> Sweep:
+    """Run all combinations. ``score``: its name, and whether the largest is the best."""
+    if keep not in (None, "best", "all"):
+        raise ValueError(f"keep {keep!r}: expected 'best' or 'all'")
+    if keep == "best" and score is None:
+        raise ValueError(f"keep 'best' requires {score_requires}")
+    keep_all = keep == "all" or score is None
+    axes = {name: _elements(value) for name, value in parameters.items() if _is_list(name, value)}
+    if not axes:
+        raise ValueError("no parameter has a list of values")
+    for name, values in axes.items():
+        if not values:
+            raise ValueError(f"{name}: the list of values is empty")
+    runs = math.prod(len(values) for values in axes.values())
+    if runs > _MOST_RUNS:
+        raise ValueError(f"{runs} runs, expected at most {_MOST_RUNS}")
+    rows: list[dict[str, Any]] = []
+    results: list[Any] = []
+    failures: dict[int, str] = {}
+    best, best_result = None, None
+    for run, combination in enumerate(itertools.product(*axes.values())):
+        values = dict(zip(axes, combination, strict=True))
+        row: dict[str, Any] = {}
+        result = None
+        begin = time.perf_counter()
+        try:
+            result, row = compute({**parameters, **values})
+        except Exception as error:
+            failures[run] = str(error)
+        row["ms"] = 1e3 * (time.perf_counter() - begin)
+        rows.append(row)
+        if keep_all:
+            results.append(result)
+        if score is None or run in failures:
+            continue
+        name, largest = score
+        value = row.get(name, math.nan)
+        before = math.nan if best is None else rows[best][name]
+        better = value > before if largest else value < before
+        if math.isfinite(value) and (best is None or better):
+            best, best_result = run, result
+    if failures:
+        first = min(failures)
+        values = dict(zip(axes, _combination(axes, first), strict=True))
+        which = ", ".join(f"{name} {value}" for name, value in values.items())
+        text = f"{len(failures)} of {runs} runs failed, the first at {which}: {failures[first]}"
+        if len(failures) == runs:
+            raise ValueError(text)
+        warnings.warn(text, stacklevel=3)
+    scores = _table(axes, rows, score, best)
+    return Sweep(axes, scores, best, best_result, results if keep_all else None, failures)
+
+
+def _elements(values: Any) -> list[Any]:
+    return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
+def _combination(axes: dict[str, list[Any]], run: int) -> tuple[Any, ...]:
+    return next(itertools.islice(itertools.product(*axes.values()), run, None))
+
+
+def _table(
+    axes: dict[str, list[Any]],
+    rows: list[dict[str, Any]],
+    score: tuple[str, bool] | None,
+    best: int | None,
+) -> npt.NDArray[np.void]:
+    """The structured array of :class:`Sweep`."""
+    columns: dict[str, npt.NDArray[Any]] = {}
+    combinations = list(itertools.product(*axes.values()))
+    for axis, name in enumerate(axes):
+        values = [combination[axis] for combination in combinations]
+        number = all(isinstance(value, (int, float)) for value in values)
+        columns[name] = np.array(values if number else [str(value) for value in values])
+    names = {name: None for row in rows for name in row}
+    for name in sorted(names, key=lambda name: (score is None or name != score[0], name == "ms")):
+        values = [row.get(name, math.nan) for row in rows]
+        columns[name] = np.array(values)
+    columns["best"] = np.arange(len(rows)) == (-1 if best is None else best)
+    table = np.empty(len(rows), [(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        table[name] = column
+    return table
