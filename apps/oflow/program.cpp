@@ -44,8 +44,11 @@ Report report_of_pair(const Executor& executor, const OflowOptions& options,
 template <class Executor>
 void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
               const OflowInputs& inputs, double read_ms, Console& console) {
-    PairEstimator<Executor> estimator(executor, inputs.shape(), options.parameters);
-    const OflowResults results = run_on(estimator, cpu, options, inputs, false, console);
+    const OflowResults results = [&] {
+        // Its memory is free before the pictures need some.
+        PairEstimator<Executor> estimator(executor, inputs.shape(), options.parameters);
+        return run_on(estimator, cpu, options, inputs, false, console);
+    }();
 
     const core::Stopwatch watch;
     media::OutputSet outputs;
