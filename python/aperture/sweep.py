@@ -14,7 +14,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ __all__ = ["Sweep", "correlate", "flow", "stap"]
 _MOST_RUNS = 10_000
 
 
-@dataclass(eq=False)
 class Sweep:
     """What the runs of a sweep computed.
 
@@ -55,12 +53,21 @@ class Sweep:
         Of each run that failed, by its row, the reason.
     """
 
-    values: dict[str, list[Any]]
-    scores: npt.NDArray[np.void]
-    best: int | None
-    result: Any
-    results: list[Any] | None
-    failures: dict[int, str]
+    def __init__(
+        self,
+        values: dict[str, list[Any]],
+        scores: npt.NDArray[np.void],
+        best: int | None,
+        result: Any,
+        results: list[Any] | None,
+        failures: dict[int, str],
+    ) -> None:
+        self.values = values
+        self.scores = scores
+        self.best = best
+        self.result = result
+        self.results = results
+        self.failures = failures
 
     def __repr__(self) -> str:
         best = ""
@@ -112,7 +119,7 @@ def flow(
     >>> sweep = aperture.sweep.flow(
     ...     image(x, y), image(x - 2, y + 1), truth=truth, alpha=[0.1, 1, 1000], warps=3
     ... )
-    >>> len(sweep.scores), sweep.scores["best"].sum(), sweep.result.shape
+    >>> len(sweep.scores), int(sweep.scores["best"].sum()), sweep.result.shape
     (3, 1, (60, 80, 2))
     """
 
@@ -284,10 +291,10 @@ def _run(
     axes = {name: _elements(value) for name, value in parameters.items() if _is_list(name, value)}
     if not axes:
         raise ValueError("no parameter has a list of values")
-    for name, values in axes.items():
-        if not values:
+    for name, elements in axes.items():
+        if not elements:
             raise ValueError(f"{name}: the list of values is empty")
-    runs = math.prod(len(values) for values in axes.values())
+    runs = math.prod(len(elements) for elements in axes.values())
     if runs > _MOST_RUNS:
         raise ValueError(f"{runs} runs, expected at most {_MOST_RUNS}")
     rows: list[dict[str, Any]] = []
@@ -317,8 +324,9 @@ def _run(
             best, best_result = run, result
     if failures:
         first = min(failures)
-        values = dict(zip(axes, _combination(axes, first), strict=True))
-        which = ", ".join(f"{name} {value}" for name, value in values.items())
+        which = ", ".join(
+            f"{name} {value}" for name, value in zip(axes, _combination(axes, first), strict=True)
+        )
         text = f"{len(failures)} of {runs} runs failed, the first at {which}: {failures[first]}"
         if len(failures) == runs:
             raise ValueError(text)

@@ -137,4 +137,4 @@ def test_what_is_no_sweep_is_refused() -> None:
             ({"alpha": [1.0], "keep": "best"}, "keep 'best' requires a truth"),
         ):
             with pytest.raises(ValueError, match=reason):
-                aperture.sweep.flow(*PAIR, **parameters)  # type: ignore[arg-type]
+                aperture.sweep.flow(*PAIR, **parameters)
