@@ -112,9 +112,9 @@ class StapProblem {
         for (std::size_t t = 0; t < cells.size(); ++t) {
             targets.push_back({.range_cell = cells[t], .doppler = dopplers.at(t)});
         }
-        const std::vector<stap::Detection> most = stap::find_detections(
-            problem_, *std::max_element(rates.begin(), rates.end()),
-            view_of<const float, 3>(statistic), grid_.row_length);
+        const std::vector<stap::Detection> most =
+            stap::find_detections(problem_, *std::max_element(rates.begin(), rates.end()),
+                                  view_of<const float, 3>(statistic), grid_.row_length);
         std::vector<std::tuple<index_t, index_t, index_t>> counts;
         for (const double pfa : rates) {
             const auto found = stap::detections_at(problem_, pfa, most);
@@ -296,8 +296,8 @@ void bind_problem(nb::module_& module) {
         .def_prop_ro("training_sets",
                      [](const StapProblem& p) { return p.problem().training_sets; })
         .def("thresholds", &StapProblem::thresholds)
-        .def("count_detections", &StapProblem::count_detections, nb::arg(),
-             nb::arg().noconvert(), nb::arg(), nb::arg())
+        .def("count_detections", &StapProblem::count_detections, nb::arg(), nb::arg().noconvert(),
+             nb::arg(), nb::arg())
         .def("interference_spectra", &StapProblem::interference_spectra, nb::arg(),
              nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(),
              nb::arg().noconvert())
