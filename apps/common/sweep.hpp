@@ -59,6 +59,7 @@ auto parse_runs(int argc, char** argv, const Parse& parse, const ForEachOutput& 
     for (std::size_t run = 0; run < runs; ++run) {
         RunArguments arguments(argc, argv, sweep.axes, run);
         sweep.runs.push_back(*parse(arguments.count(), arguments.words()));
+        sweep.runs.back().sweep.scores.clear();
         if (sweep.keep != KeptRuns::all) continue;
         for_each_output(sweep.runs.back(),
                         [&](std::filesystem::path& file) { file = name_of_run(file, run, runs); });
