@@ -62,20 +62,21 @@ void settle_sweep(const CommandLine& line, bool has_score, const char* score_req
     options.axes = line.axes();
     core::expects(has_score || options.keep != KeptRuns::best, "--keep best requires ",
                   score_requires);
-    if (!options.keep) options.keep = has_score ? KeptRuns::best : KeptRuns::all;
+    if (!options.keep && !options.axes.empty()) {
+        options.keep = has_score ? KeptRuns::best : KeptRuns::all;
+    }
 }
 
-void settle_scores(const path& out, SweepOptions& options) {
+void settle_scores(const path& table, const path& plot, SweepOptions& options) {
     if (options.axes.empty()) {
-        core::expects(options.scores.empty(), "--scores requires a list or a range of values");
+        core::expects(options.scores.empty() && !options.keep, options.keep ? "--keep" : "--scores",
+                      " requires a list or a range of values");
         return;
     }
     const bool plots = plotted_axis(options.axes).has_value();
     if (options.scores.empty()) {
-        options.scores.push_back(path(out).replace_extension(".scores.csv"));
-        if (plots && have_figures) {
-            options.scores.push_back(path(out).replace_extension(".scores.png"));
-        }
+        options.scores.push_back(table);
+        if (plots && have_figures) options.scores.push_back(plot);
     }
     for (const path& file : options.scores) {
         if (file.extension() == ".csv" || is_hdf5_name(file)) continue;

@@ -38,9 +38,10 @@ void add_sweep_options(CommandLine& line, SweepOptions& options);
 /// core::InvalidArgument for --keep best without a score, which requires `score_requires`.
 void settle_sweep(const CommandLine& line, bool has_score, const char* score_requires,
                   SweepOptions& options);
-/// Checks the names of tables and plots, or if there are none names them after the output `out`.
+/// Checks the names of tables and plots; if there are none, a table and a plot have the given ones.
 /// Throws core::InvalidArgument also for --scores and --keep without axes.
-void settle_scores(const std::filesystem::path& out, SweepOptions& options);
+void settle_scores(const std::filesystem::path& table, const std::filesystem::path& plot,
+                   SweepOptions& options);
 void append(NamedFiles& files, const SweepOptions& options);
 
 /// The name of an output of one run: "a.03.flo" for "a.flo" of run 3 of 32.
@@ -54,7 +55,14 @@ auto parse_runs(int argc, char** argv, const Parse& parse, const ForEachOutput& 
     auto options = parse(argc, argv);
     if (!options) return options;
     auto& sweep = options->sweep;
-    settle_scores(options->common.out, sweep);
+    const auto beside_output = [&](const char* suffix) {
+        if constexpr (requires { options->output(suffix); }) {
+            return options->output(suffix);
+        } else {
+            return std::filesystem::path(options->common.out).replace_extension(suffix);
+        }
+    };
+    settle_scores(beside_output(".scores.csv"), beside_output(".scores.png"), sweep);
     const std::size_t runs = count_runs(sweep.axes);
     for (std::size_t run = 0; run < runs; ++run) {
         RunArguments arguments(argc, argv, sweep.axes, run);
@@ -65,6 +73,12 @@ auto parse_runs(int argc, char** argv, const Parse& parse, const ForEachOutput& 
                         [&](std::filesystem::path& file) { file = name_of_run(file, run, runs); });
     }
     return options;
+}
+
+/// Throws core::InvalidArgument before the computation if the outputs of a run cannot be written.
+template <class Options>
+void check_run_outputs(const Options& run) {
+    check_output_files(input_files(run), output_files(run), run.common);
 }
 
 /// The result that is the largest or the smallest of the best run.
@@ -143,9 +157,7 @@ void run_sweep(const Options& options, const std::optional<SweepScore>& score, d
     using Computed = std::optional<decltype(compute(options, true))>;
     const Sweep<Options>& sweep = options.sweep;
     if (sweep.keep == KeptRuns::all) {
-        for (const Options& run : sweep.runs) {
-            check_output_files(input_files(run), output_files(run), run.common);
-        }
+        for (const Options& run : sweep.runs) check_run_outputs(run);
     }
     const bool automatic = options.common.device.kind == DeviceKind::automatic;
     const std::size_t scored_together = runs_scored_together(sweep.axes);

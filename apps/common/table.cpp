@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <type_traits>
 
 namespace aperture::apps {
@@ -12,6 +13,10 @@ namespace {
 /// The shortest digits that are read as `number`.
 template <class Number>
 std::string csv_field(Number number) {
+    if constexpr (std::is_floating_point_v<Number>) {
+        // Whatever its sign.
+        if (std::isnan(number)) return "nan";
+    }
     std::array<char, 32> digits{};
     return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
