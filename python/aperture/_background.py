@@ -115,8 +115,7 @@ class BackgroundSubtractor:
         self._threads = threads_for(threads)
         # Refuses parameters out of range.
         core.OnlinePca(1, self._parameters, self._threads)
-        self._finder = _mask_finder(
-            self._threads,
+        masks = mask_parameters(
             threshold,
             noise_multiple=noise_multiple,
             clean=clean,
@@ -125,6 +124,7 @@ class BackgroundSubtractor:
             fill_holes=fill_holes,
             remove_shadows=remove_shadows,
         )
+        self._finder = core.MaskFinder(masks, self._threads)
         self._first: list[Array] = []
         self._shape: tuple[int, ...] = ()
         self._online: Any = None
@@ -332,8 +332,7 @@ def foreground_masks(
     [0, 88, 0]
     """
     place = HostPlace(frames, threads)
-    finder = _mask_finder(
-        place.where,
+    parameters = mask_parameters(
         threshold,
         noise_multiple=noise_multiple,
         clean=clean,
@@ -342,6 +341,7 @@ def foreground_masks(
         fill_holes=fill_holes,
         remove_shadows=remove_shadows,
     )
+    finder = core.MaskFinder(parameters, place.where)
     host = host_frames("frames", place, frames)
     ground = place.fetched("background", background)
     if ground.shape == host.shape[1:]:
@@ -358,12 +358,13 @@ def foreground_masks(
     return place.result(masks, None)
 
 
-def _mask_finder(threads: int, threshold: float | None, **parameters: Any) -> Any:
+def mask_parameters(threshold: float | None = _MASK.threshold, **parameters: Any) -> Any:
+    """Those of :func:`foreground_masks`, as core.MaskParameters."""
     given = core.MaskParameters()
     if threshold is not None:
         given.threshold = number("threshold", threshold)
     assign(given, **parameters)
-    return core.MaskFinder(given, threads)
+    return given
 
 
 def host_frames(name: str, place: HostPlace, frames: Any) -> Array:

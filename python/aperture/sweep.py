@@ -9,26 +9,31 @@ and ranges on their command lines.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aperture import _arrays
+from aperture._background import host_frames, mask_parameters, planes_of
 from aperture._corr import Correlation
 from aperture._corr import correlate as _correlate
 from aperture._extension import core
 from aperture._flow import flow as _flow
 from aperture._flow_fields import flow_errors
+from aperture._places import HostPlace
+from aperture._rpca import RepeatedRpca
 from aperture._stap import Stap
 from aperture._stap_result import StapResult
 
-__all__ = ["Sweep", "correlate", "flow", "stap"]
+__all__ = ["Background", "Sweep", "background", "correlate", "flow", "stap"]
 
 _MOST_RUNS = 10_000
 
@@ -263,6 +268,172 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
 
     score = None if truth is None else ("f_measure", True)
     return _run(compute, parameters, score, "a truth", keep)
+
+
+class Background:
+    """What a run of :func:`background` found.
+
+    Attributes
+    ----------
+    low_rank : float32 or float64, shape of the frames
+        As of :func:`aperture.rpca`.
+    masks : uint8 [frame, row, column]
+        As of :func:`aperture.foreground_masks`. Where a histogram has their score, they are found
+        when they are first asked for.
+    """
+
+    def __init__(self, low_rank: Any, find_masks: Callable[[], Any]) -> None:
+        self.low_rank = low_rank
+        self._find_masks = find_masks
+
+    @functools.cached_property
+    def masks(self) -> Any:
+        return self._find_masks()
+
+    def __repr__(self) -> str:
+        return f"<Background of {tuple(self.low_rank.shape)} frames>"
+
+
+def background(
+    frames: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any
+) -> Sweep:
+    """Find the background and the masks of frames with several values of parameters.
+
+    The frames are converted and copied to a GPU once, and runs that differ in the masks alone
+    share the background. With a truth, masks that only compare (a ``threshold``, ``clean=0``,
+    ``fill_holes=False`` and ``remove_shadows=False``) are scored together, from one histogram.
+
+    Parameters
+    ----------
+    frames : [frame, row, column] or [frame, row, column, 3]
+        As for :func:`aperture.rpca` and :func:`aperture.foreground_masks`.
+    truth : bool or uint8 [frame, row, column], optional
+        True masks. Numbers are the labels of changedetection.net: 255 moving, 0 still, 50 in
+        shadow; others are not scored. The best run has the largest ``f_measure``.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" with a truth, else "all".
+    **parameters
+        Of :func:`aperture.rpca` and :func:`aperture.foreground_masks`: values, or lists of them.
+
+    Returns
+    -------
+    Sweep
+        Of results of :class:`Background`. Its scores are ``iterations``, ``rank``, ``residual``
+        and the percentage of the pixels that is ``moving``; with a truth, by the rules of
+        changedetection.net, ``f_measure``, ``precision``, ``recall``, ``fpr``, ``fnr`` and, in
+        percent, ``pwc``.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> video = np.random.default_rng(1).normal(100, 1, (20, 48, 64)).astype(np.float32)
+    >>> truth = np.zeros(video.shape, bool)
+    >>> for frame in range(20):
+    ...     truth[frame, 10:20, 2 * frame : 2 * frame + 10] = True
+    >>> video[truth] += 80
+    >>> sweep = aperture.sweep.background(video, truth=truth, lam=[0.01, 0.02], threshold=[20, 90])
+    >>> bool(sweep.scores["f_measure"].max() > 0.9), sweep.result.masks.shape
+    (True, (20, 48, 64))
+    """
+    place = HostPlace(frames, parameters.get("threads"))
+    planes = planes_of("frames", host_frames("frames", place, frames), place.where, scaled=False)
+    count, _, rows, columns = planes.shape
+    labels = None if truth is None else _labels(truth, (count, rows, columns))
+    # Last, so that runs that share a background follow one another.
+    of_masks = [name for name in parameters if name in _OF_MASKS]
+    parameters.update({name: parameters.pop(name) for name in of_masks})
+    threshold = parameters.get("threshold")
+    listed = _elements(threshold) if _is_list("threshold", threshold) else [threshold]
+    thresholds = [float(value) for value in listed if value is not None]
+    solver: tuple[str, RepeatedRpca] | None = None
+    shared: _Shared | None = None
+
+    def compute(values: dict[str, Any]) -> tuple[Background, dict[str, Any]]:
+        nonlocal solver, shared
+        by = mask_parameters(**{name: values.pop(name) for name in of_masks})
+        if shared is None or shared.made_by != repr(values):
+            shared = None
+            made_by = repr(values)
+            lam = values.pop("lam", None)
+            if solver is None or solver[0] != repr(values):
+                solver = None
+                solver = repr(values), RepeatedRpca(frames, **values)
+            low_rank, outcome = solver[1].run(lam)
+            host = host_frames("background", place, low_rank)
+            ground = planes_of("background", host, place.where, scaled=False)
+            shared = _Shared(made_by, low_rank, ground, outcome)
+        of = shared
+
+        def find_masks() -> Any:
+            masks = np.empty((count, rows, columns), np.uint8)
+            finder = core.MaskFinder(by, place.where)
+            finder.find(planes, of.ground, masks, anew=True, follow=False)
+            return place.result(masks, None)
+
+        result = Background(of.low_rank, find_masks)
+        if labels is not None and by.only_compares():
+            if not of.compared:
+                compared = core.score_thresholds(planes, of.ground, labels, thresholds, place.where)
+                of.compared = dict(zip(thresholds, compared, strict=True))
+            score, moving = of.compared[by.threshold]
+        else:
+            masks = place.fetched("masks", result.masks)
+            moving = int(np.count_nonzero(masks))
+            score = None if labels is None else core.score_masks(masks, labels, place.where)
+        scores: dict[str, Any] = {
+            name: getattr(of.outcome, name) for name in ("iterations", "rank", "residual")
+        }
+        scores["moving"] = 100 * moving / (count * rows * columns)
+        if score is not None:
+            scores.update({name: getattr(score, name) for name in _OF_SCORE})
+        return result, scores
+
+    return _run(
+        compute, parameters, None if truth is None else ("f_measure", True), "a truth", keep
+    )
+
+
+_OF_MASKS = {
+    "threshold",
+    "noise_multiple",
+    "clean",
+    "min_area",
+    "hysteresis",
+    "fill_holes",
+    "remove_shadows",
+}
+_OF_SCORE = ("f_measure", "precision", "recall", "fpr", "fnr", "pwc")
+
+
+@dataclass(eq=False)
+class _Shared:
+    """What runs of :func:`background` have in common that differ in the masks alone."""
+
+    made_by: str
+    low_rank: Any
+    ground: _arrays.Array
+    outcome: Any
+    # By threshold: the score, and the number of pixels that move.
+    compared: dict[float, tuple[Any, int]] = field(default_factory=dict)
+
+
+def _labels(truth: Any, shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
+    labels = _arrays.host_array("truth", truth)
+    _arrays.expects_shape("truth", labels, shape)
+    if labels.dtype not in (np.bool_, np.uint8):
+        raise TypeError(f"truth: elements of type {labels.dtype}, expected bool or uint8")
+    return np.ascontiguousarray(labels * np.uint8(255) if labels.dtype == np.bool_ else labels)
 
 
 # Sequences that are one value.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clips import video
 
 import aperture
 
@@ -114,6 +115,90 @@ def test_correlation_is_that_of_each_call() -> None:
     assert (sweep.result.surface == alone[sweep.best].surface).all()
     assert (alone[0].surface != alone[1].surface).any()
     assert (alone[1].surface == aperture.correlate(*pair, offsets=(20, 20)).surface).all()
+
+
+def _scored_video() -> tuple[Any, Any]:
+    frames = video()
+    truth = np.zeros(frames.shape, np.uint8)
+    for i in range(len(frames)):
+        left = 2 * i % 46
+        truth[i, 10:20, left : left + 10] = 255
+        truth[i, 20:22, left : left + 10] = 50
+    truth[:4] = 170
+    return frames, truth
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_background_is_that_of_each_call(raw: bool) -> None:
+    frames, truth = _scored_video()
+    masks_by: dict[str, Any] = (
+        {"clean": 0, "fill_holes": False, "remove_shadows": False} if raw else {}
+    )
+    lams, thresholds = [0.01, 0.03], [300.0, 5.0, 17.5]
+    sweep = aperture.sweep.background(
+        frames, truth=truth, threshold=thresholds, lam=lams, device="cpu", **masks_by
+    )
+    assert list(sweep.values) == ["lam", "threshold"]
+    largest = -1.0
+    for run, (lam, threshold) in enumerate(itertools.product(lams, thresholds)):
+        parts = aperture.rpca(frames, lam=lam, device="cpu")
+        masks = aperture.foreground_masks(frames, parts.low_rank, threshold=threshold, **masks_by)
+        row = sweep.scores[run]
+        assert (row["lam"], row["threshold"]) == (lam, threshold)
+        assert row["iterations"] == parts.iterations
+        assert row["moving"] == 100 * (masks == 255).sum() / masks.size
+        true, false = (masks == 255)[truth == 255], (masks == 255)[(truth == 0) | (truth == 50)]
+        wrong = (~true).sum() + false.sum()
+        assert row["f_measure"] == 2 * true.sum() / (2 * true.sum() + wrong)
+        assert row["recall"] == true.mean()
+        assert row["fpr"] == false.mean()
+        if row["f_measure"] > largest:
+            largest = row["f_measure"]
+            best, best_masks, best_parts = run, masks, parts
+    assert sweep.best == best
+    assert (sweep.result.masks == best_masks).all()
+    assert (sweep.result.low_rank == best_parts.low_rank).all()
+
+
+def test_background_by_other_solvers() -> None:
+    frames = video(channels=3).astype(np.float64)
+    sweep = aperture.sweep.background(
+        frames, solver=["ialm", "accaltproj"], noise_multiple=[4.0, 6.0], tolerance=1e-7
+    )
+    assert sweep.results is not None
+    assert [result.low_rank.dtype for result in sweep.results] == [np.float64] * 4
+    for run, (solver, multiple) in enumerate(itertools.product(["ialm", "accaltproj"], [4.0, 6.0])):
+        parts = aperture.rpca(frames, solver=solver, tolerance=1e-7)
+        masks = aperture.foreground_masks(frames, parts.low_rank, noise_multiple=multiple)
+        assert sweep.scores[run]["rank"] == parts.rank
+        assert (sweep.results[run].masks == masks).all()
+    # True masks as booleans.
+    frames, truth = _scored_video()
+    moves = truth == 255
+    by_numbers = aperture.sweep.background(frames, truth=255 * moves.astype(np.uint8), lam=[0.02])
+    by_truth = aperture.sweep.background(frames, truth=moves, lam=[0.02])
+    assert by_numbers.scores["f_measure"] == by_truth.scores["f_measure"]
+
+
+def test_what_is_no_sweep_of_a_background_is_refused() -> None:
+    frames, truth = _scored_video()
+    for parameters, error, reason in (
+        ({"truth": truth[1:]}, ValueError, "truth"),
+        ({"truth": truth / 255.0}, TypeError, "truth: elements of type float64, expected bool"),
+        ({"lam": []}, ValueError, "lam: the list of values is empty"),
+        ({"lam": range(1, 10002)}, ValueError, "10001 runs, expected at most 10000"),
+        ({"lam": [-1.0, 0.0]}, ValueError, r"2 of 2 runs failed, the first at lam -1.0: lam -1.0"),
+        (
+            {"clean": [4]},
+            ValueError,
+            r"1 of 1 runs failed, the first at lam 0.02, clean 4: clean must be odd",
+        ),
+    ):
+        with pytest.raises(error, match=reason):
+            aperture.sweep.background(frames, **{"lam": [0.02], **parameters})
+    with pytest.warns(UserWarning, match="1 of 2 runs failed, the first at lam -1.0"):
+        sweep = aperture.sweep.background(frames, truth=truth, lam=[-1.0, 0.02])
+    assert sweep.best == 1
 
 
 def test_other_runs_are_kept_if_one_fails() -> None:
