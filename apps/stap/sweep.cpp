@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "aperture/core/resident.hpp"
 #include "apps/stap/figures.hpp"
 #include "apps/stap/result_output.hpp"
 #include "apps/stap/summary.hpp"
@@ -29,6 +31,8 @@ struct RunOfCube {
 
 template <class Executor>
 class SweepOfCube {
+    using Space = typename Executor::Space;
+
   public:
     SweepOfCube(Executor& executor, core::Cpu& cpu, const StapOptions& options,
                 media::CubeReader& reader, const core::Array<stap::cfloat, 3>& cube,
@@ -97,10 +101,7 @@ class SweepOfCube {
     std::shared_ptr<Adaptation> adapt(const StapOptions& run) {
         Configuration setup = configure(run, reader_, silent_);
         ResultArrays results(setup.problem, run.save);
-        const stap::CubeShape shape = setup.problem.shape;
-        const stap::CubeView<core::Host> cube = prepare(setup.problem);
-        RunTimes times = run_on(executor_, setup, cube, results, run.common.repeat, silent_);
-        setup.problem.shape = shape;
+        RunTimes times = compute_adaptation(setup, results, run.common.repeat);
         const FactorisationHealth health = factorisation_health(setup.problem, results);
         expects_factored(run.cube.path, setup.problem, health);
         std::vector<stap::Detection> detections;
@@ -112,20 +113,36 @@ class SweepOfCube {
             std::move(setup), std::move(results), std::move(times), health, std::move(detections)});
     }
 
-    /// On a CPU, the cube after its Doppler processing, with the problem of that cube; only a run
-    /// with another taper or number of bins processes it again.
-    stap::CubeView<core::Host> prepare(stap::Problem& problem) {
+    RunTimes compute_adaptation(Configuration& setup, ResultArrays& results, int repeat) {
+        if (!fits(executor_, setup.problem, cube_, results)) {
+            there_.reset();
+            bins_ = {};
+            transform_.reset();
+            return run_on(executor_, setup, cube_, results, repeat, silent_);
+        }
+        const stap::CubeShape shape = setup.problem.shape;
+        const stap::CubeView<Space> cube = prepare(setup.problem);
+        RunTimes times = run_on_resident(executor_, setup, cube, results, repeat, silent_);
+        setup.problem.shape = shape;
+        return times;
+    }
+
+    /// The cube in the executor's memory after its Doppler processing, with the problem of that
+    /// cube; only a run with another taper or number of bins processes it again.
+    stap::CubeView<Space> prepare(stap::Problem& problem) {
+        if (!there_) there_.emplace(executor_).load(cube_.view());
         const stap::CubeShape& shape = problem.shape;
-        if (is_gpu<Executor> || shape.domain == stap::Domain::doppler) return cube_;
+        if (shape.domain == stap::Domain::doppler) return there_->view();
         const std::pair transform(problem.parameters.taper, problem.doppler_bins);
         if (transform != transform_) {
             bins_.reshape({shape.channels, problem.doppler_bins, shape.range_cells});
-            stap::DopplerFilter<core::Cpu>(cpu_, problem).run(cube_, bins_);
+            filter_.emplace(executor_, problem);
+            filter_->run(there_->view(), bins_.view());
             transform_ = transform;
         }
         problem.shape = {shape.channels, problem.doppler_bins, shape.range_cells,
                          stap::Domain::doppler};
-        return bins_;
+        return bins_.view();
     }
 
     void complete(const StapOptions& run, RunOfCube& result) {
@@ -148,7 +165,9 @@ class SweepOfCube {
     Console& console_;
     Console silent_{"stap", true};
     double largest_pfa_ = 0;
-    core::Array<stap::cfloat, 3> bins_;  ///< the cube after `transform_`
+    std::optional<core::Resident<Executor, const stap::cfloat, 3>> there_;  ///< the cube
+    core::Array<stap::cfloat, 3, Space> bins_;  ///< the cube after `transform_`
+    std::optional<stap::DopplerFilter<Executor>> filter_;
     std::optional<std::pair<signal::Taper, int>> transform_;
     std::shared_ptr<Adaptation> adaptation_;
 };
