@@ -43,10 +43,7 @@ bool is_list(const SweptOption& option, std::string_view text) {
 }
 
 SweepAxis read_words(SweepAxis axis, std::string_view text) {
-    for (const std::string_view word : split(text, ',')) {
-        core::expects(!word.empty(), axis.option.name, ' ', text, ": a value is empty");
-        axis.texts.emplace_back(word);
-    }
+    for (const std::string_view word : split(text, ',')) axis.texts.emplace_back(word);
     return axis;
 }
 
@@ -74,6 +71,9 @@ std::optional<SweepAxis> read_axis(const SweptOption& option, std::string_view t
     axis.has_prefix = !option.prefix.empty() && text.starts_with(option.prefix);
     if (axis.has_prefix) text.remove_prefix(option.prefix.size());
     if (!is_list(option, text)) return std::nullopt;
+    for (const std::string_view value : split(text, ',')) {
+        core::expects(!value.empty(), option.name, ' ', text, ": a value is empty");
+    }
     return option.values == SweptValues::words ? read_words(std::move(axis), text)
                                                : read_numbers(std::move(axis), text);
 }

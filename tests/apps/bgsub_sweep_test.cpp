@@ -185,7 +185,7 @@ TEST_F(BgsubSweep, SaysThatNoFrameIsScored) {
 TEST_F(BgsubSweep, RefusesWhatItCannotCompare) {
     write_scored_clip();
     EXPECT_THAT(refusal({"--lambda", "1:2"}), HasSubstr("--lambda"));
-    EXPECT_THAT(refusal({"--lambda", ","}), HasSubstr("--lambda"));
+    EXPECT_THAT(refusal({"--lambda", ","}), HasSubstr("--lambda ,: a value is empty"));
     EXPECT_THAT(refusal({"--lambda", "0.1:0.2:1000000"}),
                 HasSubstr("1000000 runs, expected at most 10000"));
     EXPECT_THAT(refusal({"--lambda", "0.1,0"}), HasSubstr("--lambda 0: expected"));

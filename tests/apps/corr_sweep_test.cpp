@@ -76,6 +76,11 @@ TEST_F(Corr, KeepsOtherRunsOfASweepIfOneFails) {
     expect_refusal({file, file, file, "--sigma", "1,2"},
                    "a list or a range of values requires a single image or a pair");
     expect_refusal({file, "--sigma", "1,2", "--keep", "best"}, "--keep best requires a pair");
+    expect_refusal({file, "--keep", "all"}, "--keep requires a list or a range of values");
+    expect_refusal({file, "--sigma", "1:2:1000000"}, "1000000 runs, expected at most 10000");
+    expect_refusal({file, "--sigma", "1:2"}, "--sigma 1:2");
+    expect_refusal({file, "--sigma", ","}, "--sigma ,: a value is empty");
+    expect_refusal({file, "--sigma", "1,0"}, "--sigma 0: expected a number above 0, at most 100");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace aperture::apps::tests {
 namespace {
 
 using media::tests::read_bytes;
+using media::tests::write_bytes;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -140,6 +141,22 @@ TEST_F(OflowSweep, TakesListsOfWords) {
     const auto alone = report_of(with_truth({"--solver", "multigrid"}));
     EXPECT_EQ(report["sweep"][1]["epe"], alone["accuracy"]["epe"]);
     EXPECT_THAT(alone, Not(Contains("sweep")));
+}
+
+TEST_F(OflowSweep, KeepsTheOtherRunsIfOneFails) {
+    for (const std::string& image : {image0(), image1()}) {
+        write_bytes(image, "P5 96 1 255\n" + std::string(96, '\7'));
+    }
+    const Outcome outcome = run({"--no-picture", "--method", "hs,lk"});
+    EXPECT_THAT(
+        lines(outcome.error),
+        ElementsAre("oflow: warning: 1 of 2 runs failed, the first at method lk: --method lk "
+                    "requires at least 2 x 2 pixels; the images are 96 x 1"));
+    EXPECT_THAT(folder_.entries(), Contains("a.0.flo"));
+    EXPECT_THAT(folder_.entries(), Not(Contains("a.1.flo")));
+    const auto table = lines(read_bytes(folder_ / "a.scores.csv"));
+    ASSERT_THAT(table, SizeIs(3));
+    EXPECT_THAT(table[2], StartsWith("lk,nan,"));
 }
 
 TEST_F(OflowSweep, RefusesWhatIsNoSensibleList) {

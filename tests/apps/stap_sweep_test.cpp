@@ -157,6 +157,9 @@ TEST_F(StapSweep, RefusesWhatItCannotCompare) {
     EXPECT_THAT(refusal({"--detector", "amf", "--pfa", "0.1,2"}),
                 HasSubstr("--pfa 2: expected a probability"));
     EXPECT_THAT(refusal({"--loading", "rel:1e-4:1e-1"}), HasSubstr("--loading"));
+    EXPECT_THAT(refusal({"--loading", "rel:,"}), HasSubstr("--loading"));
+    EXPECT_THAT(refusal({"--loading", "0:1:1000000"}),
+                HasSubstr("1000000 runs, expected at most 10000"));
     EXPECT_THAT(refusal({"--loading", "1,2", "--keep", "best"}),
                 HasSubstr("--keep best requires a detector"));
     EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5"));

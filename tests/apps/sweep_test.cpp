@@ -95,6 +95,7 @@ TEST(SweepAxes, RefuseWhatIsNoListInOneLineThatNamesTheOption) {
         EXPECT_THAT(error, testing::Not(HasSubstr("\n"))) << text;
     }
     EXPECT_EQ(error_of([] { axis_of("--solver", "cg,"); }), "--solver cg,: a value is empty");
+    EXPECT_EQ(error_of([] { axis_of("--alpha", ",2"); }), "--alpha ,2: a value is empty");
     EXPECT_THAT(error_of([] { axis_of("--loading", "rel:1,rel:2"); }), HasSubstr("rel:2"));
 }
 
