@@ -177,7 +177,6 @@ class RepeatedRpca:
     def _load(self, place: Place, matrix: Any) -> None:
         self._place = place
         self._m = place.input("matrix", matrix.reshape(self._shape[0], -1), self._dtype)
-        self._sparse = place.new(self._shape, self._dtype)
         make = getattr(place.core, f"RobustPca_{self._dtype}")
         self._pca = make(*self._m.shape, self._parameters(None), place.where)
 
@@ -185,8 +184,8 @@ class RepeatedRpca:
         """The low-rank part and a core.RpcaOutcome."""
         place = self._place
         self._pca.set_lambda(self._parameters(lam).lam)
-        low_rank = place.output("low_rank", None, self._shape, self._dtype)
-        parts = [place.handle(array, self._pca) for array in (self._m, low_rank, self._sparse)]
+        low_rank, sparse = (place.output("", None, self._shape, self._dtype) for _ in range(2))
+        parts = [place.handle(array, self._pca) for array in (self._m, low_rank, sparse)]
         outcome = self._pca.run(place.stream(self._pca), *parts, None)
         return place.result(low_rank, self._pca), outcome
 

@@ -162,21 +162,23 @@ def test_background_is_that_of_each_call(raw: bool) -> None:
 
 def test_background_by_other_solvers() -> None:
     frames = video(channels=3).astype(np.float64)
+    common: dict[str, Any] = {"tolerance": 1e-7, "device": "cpu"}
     sweep = aperture.sweep.background(
-        frames, solver=["ialm", "accaltproj"], noise_multiple=[4.0, 6.0], tolerance=1e-7
+        frames, solver=["ialm", "accaltproj"], noise_multiple=[4.0, 6.0], **common
     )
     assert sweep.results is not None
     assert [result.low_rank.dtype for result in sweep.results] == [np.float64] * 4
     for run, (solver, multiple) in enumerate(itertools.product(["ialm", "accaltproj"], [4.0, 6.0])):
-        parts = aperture.rpca(frames, solver=solver, tolerance=1e-7)
+        parts = aperture.rpca(frames, solver=solver, **common)
         masks = aperture.foreground_masks(frames, parts.low_rank, noise_multiple=multiple)
         assert sweep.scores[run]["rank"] == parts.rank
         assert (sweep.results[run].masks == masks).all()
     # True masks as booleans.
     frames, truth = _scored_video()
     moves = truth == 255
-    by_numbers = aperture.sweep.background(frames, truth=255 * moves.astype(np.uint8), lam=[0.02])
-    by_truth = aperture.sweep.background(frames, truth=moves, lam=[0.02])
+    numbers = 255 * moves.astype(np.uint8)
+    by_numbers = aperture.sweep.background(frames, truth=numbers, lam=[0.02], device="cpu")
+    by_truth = aperture.sweep.background(frames, truth=moves, lam=[0.02], device="cpu")
     assert by_numbers.scores["f_measure"] == by_truth.scores["f_measure"]
 
 
