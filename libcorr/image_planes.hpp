@@ -21,13 +21,22 @@ struct ImagePlanes<Executor>::State : PlaneOperations<Executor> {
     using PlaneOperations<Executor>::PlaneOperations;
 };
 
+inline void expects_orientation_sigma(double sigma) {
+    core::expects(sigma > 0 && sigma <= max_orientation_sigma, "orientation sigma is ", sigma,
+                  ", expected above 0, at most ", max_orientation_sigma);
+}
+
 template <class Executor>
 ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization,
                                    double orientation_sigma) {
-    core::expects(orientation_sigma > 0 && orientation_sigma <= max_orientation_sigma,
-                  "orientation sigma is ", orientation_sigma, ", expected above 0, at most ",
-                  max_orientation_sigma);
+    expects_orientation_sigma(orientation_sigma);
     state_ = core::owned(std::make_unique<State>(executor, kind, normalization, orientation_sigma));
+}
+
+template <class Executor>
+void ImagePlanes<Executor>::set_orientation_sigma(double orientation_sigma) {
+    expects_orientation_sigma(orientation_sigma);
+    state_->orientation_sigma = orientation_sigma;
 }
 
 template <class Executor>

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // corr: computes spatial correlations of an image, two images or an ensemble.
+#include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "aperture/core/shape.hpp"
 #include "aperture/media/cube_file.hpp"
@@ -79,7 +82,7 @@ InputImages read_inputs(const core::Cpu& cpu, const CorrOptions& options, Consol
 /// The correlation of an image or a pair, and what its surface says.
 template <class Executor>
 struct Correlation {
-    std::unique_ptr<corr::ImageCorrelator<Executor>> correlator;
+    std::shared_ptr<corr::ImageCorrelator<Executor>> correlator;
     RunTimes times;
     corr::SurfaceFindings findings;
     std::vector<corr::RadialPower> spectra;
@@ -89,13 +92,21 @@ struct Correlation {
 };
 
 template <class Executor>
-Correlation<Executor> correlate(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
+auto make_correlator(Executor& executor, const CorrOptions& options, const InputImages& images) {
+    const LoadedImage& a = images.a;
+    return std::make_shared<corr::ImageCorrelator<Executor>>(
+        executor, options.parameters, a.image.planes.extent(), options.pair(),
+        read_masks(executor, options, a.shape()));
+}
+
+/// `correlator` is that of the options.
+template <class Executor>
+Correlation<Executor> correlate(std::shared_ptr<corr::ImageCorrelator<Executor>> correlator,
+                                core::Cpu& cpu, const CorrOptions& options,
                                 const InputImages& images, Console& console) {
     const auto& [a, b, read_ms] = images;
     Correlation<Executor> result;
-    result.correlator = std::make_unique<corr::ImageCorrelator<Executor>>(
-        executor, options.parameters, a.image.planes.extent(), options.pair(),
-        read_masks(executor, options, a.shape()));
+    result.correlator = std::move(correlator);
     const auto& planes_a = a.image.planes;
     const auto& planes_b = b ? b->image.planes : planes_a;
     result.times = repeat_runs(options.common.repeat, console, [&] {
@@ -147,12 +158,28 @@ void run_sweep_of_images(Executor& executor, core::Cpu& cpu, const CorrOptions& 
                          const InputImages& images, Console& console) {
     using Result = Correlation<Executor>;
     Console silent("corr", true);
+    // Values of --sigma have two correlators in common: one may have the best result.
+    std::vector<std::shared_ptr<corr::ImageCorrelator<Executor>>> correlators;
+    corr::Parameters made_for;
+    const auto correlator_of = [&](const CorrOptions& run) {
+        corr::Parameters wanted = run.parameters;
+        wanted.orientation_sigma = made_for.orientation_sigma;
+        if (wanted != made_for) correlators.clear();
+        made_for = run.parameters;
+        const auto idle = std::find_if(correlators.begin(), correlators.end(),
+                                       [](const auto& made) { return made.use_count() == 1; });
+        if (idle == correlators.end()) {
+            return correlators.emplace_back(make_correlator(executor, run, images));
+        }
+        (*idle)->set_orientation_sigma(run.parameters.orientation_sigma);
+        return *idle;
+    };
     std::optional<SweepScore> score;
     if (options.pair()) score = {"peak_value", true};
     run_sweep(
         options, score, images.read_ms, console,
         [&](const CorrOptions& run, bool) {
-            Result result = correlate(executor, cpu, run, images, silent);
+            Result result = correlate(correlator_of(run), cpu, run, images, silent);
             Report report = report_of(executor, run, result);
             return std::pair(std::move(result), std::move(report));
         },
@@ -171,7 +198,8 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, 
     if (!options.sweep.runs.empty()) {
         return run_sweep_of_images(executor, cpu, options, images, console);
     }
-    const auto result = correlate(executor, cpu, options, images, console);
+    const auto result =
+        correlate(make_correlator(executor, options, images), cpu, options, images, console);
     const core::Stopwatch watch;
     media::OutputSet outputs;
     write_outputs(options, result, console, outputs);

@@ -227,7 +227,7 @@ def correlate(
         assign(parameters, signed=signed)
     if offsets is not None:
         parameters.set_offsets(*_offsets(offsets))
-    settings = (offsets, signed, planes, parameters.sigma, normalize, estimator, method, precision)
+    settings = (offsets, signed, planes, normalize, estimator, method, precision)
     found = at_place(
         a,
         device,
@@ -268,6 +268,8 @@ def _correlate(
         else kept(made_for, lambda: _prepared(place, parameters, extent, pair, ()))
     )
     with objects as work:
+        # An object of an earlier call may have another.
+        work.set_sigma(parameters.sigma)
         shape = work.shape
         surface = place.new(shape[1:], np.float64)
         contributions = place.new(shape, np.float64)

@@ -186,11 +186,21 @@ TEST(Orientations, AreAveragedWithAnySigma) {
             }
         }
     }
-    core::Cpu cpu;
+    core::Cpu cpu(2);
+    ImagePlanes<core::Cpu> planes_of(cpu, PlaneKind::lab_orientation, Normalization::none, 7);
+    Planes planes({4, 41, 70});
+    for (const double sigma : {0.7, 5.0, 2.0}) {
+        planes_of.set_orientation_sigma(sigma);
+        planes_of.derive(image, planes);
+        const Planes expected =
+            derived(PlaneKind::lab_orientation, Normalization::none, image, 2, sigma);
+        EXPECT_TRUE(std::equal(planes.begin(), planes.end(), expected.begin())) << sigma;
+    }
     for (const double sigma : {0.0, -1.0, 100.5, std::nan("")}) {
         EXPECT_THROW(
             ImagePlanes<core::Cpu>(cpu, PlaneKind::lab_orientation, Normalization::none, sigma),
             core::InvalidArgument);
+        EXPECT_THROW(planes_of.set_orientation_sigma(sigma), core::InvalidArgument);
     }
 }
 

@@ -74,6 +74,8 @@ class ImagePlanes {
     /// The same, with mean and energy over the pixels with nonzero `mask`, [row][column], only.
     void derive(core::View<const float, 3, Space> image, core::View<const float, 2, Space> mask,
                 core::View<float, 3, Space> planes);
+    /// Changes the constructor's argument, of which it throws likewise.
+    void set_orientation_sigma(double orientation_sigma);
 
   private:
     struct State;
