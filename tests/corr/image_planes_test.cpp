@@ -131,7 +131,7 @@ class OrientationByDefinition {
     }
 
   private:
-    double weight_at(int distance) const {
+    double weight_at(index_t distance) const {
         return weights_[static_cast<std::size_t>(distance + reach_)];
     }
     std::size_t nearest(index_t y, index_t x) const {
