@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -355,13 +356,16 @@ def background(
     parameters.update({name: parameters.pop(name) for name in of_masks})
     threshold = parameters.get("threshold")
     listed = _elements(threshold) if _is_list("threshold", threshold) else [threshold]
-    thresholds = [float(value) for value in listed if value is not None]
+    # Others fail in their runs.
+    numbers = [float(value) for value in listed if isinstance(value, Real)]
+    thresholds = [number for number in numbers if number >= 0]
     solver: tuple[str, RepeatedRpca] | None = None
     shared: _Shared | None = None
 
     def compute(values: dict[str, Any]) -> tuple[Background, dict[str, Any]]:
         nonlocal solver, shared
         by = mask_parameters(**{name: values.pop(name) for name in of_masks})
+        finder = core.MaskFinder(by, place.where)
         if shared is None or shared.made_by != repr(values):
             shared = None
             made_by = repr(values)
@@ -377,7 +381,6 @@ def background(
 
         def find_masks() -> Any:
             masks = np.empty((count, rows, columns), np.uint8)
-            finder = core.MaskFinder(by, place.where)
             finder.find(planes, of.ground, masks, anew=True, follow=False)
             return place.result(masks, None)
 

@@ -201,6 +201,13 @@ def test_what_is_no_sweep_of_a_background_is_refused() -> None:
     with pytest.warns(UserWarning, match="1 of 2 runs failed, the first at lam -1.0"):
         sweep = aperture.sweep.background(frames, truth=truth, lam=[-1.0, 0.02])
     assert sweep.best == 1
+    raw: dict[str, Any] = {"clean": 0, "fill_holes": False, "remove_shadows": False}
+    with pytest.warns(UserWarning, match="2 of 4 runs failed, the first at threshold -1.0: thresh"):
+        sweep = aperture.sweep.background(
+            frames, truth=truth, threshold=[-1.0, 20.0, "some", 30], lam=0.02, **raw
+        )
+    assert list(sweep.failures) == [0, 2]
+    assert sweep.best in (1, 3)
 
 
 def test_other_runs_are_kept_if_one_fails() -> None:
