@@ -240,17 +240,21 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
     rates = parameters.pop("pfa", core.DEFAULT_PFA)
     parameters["pfa"] = rates
     rates = [float(rate) for rate in (rates if _is_list("pfa", rates) else [rates])]
+    # Others fail in their runs.
+    rates = [rate for rate in rates if 0 < rate < 1]
     cells = [] if truth is None else [int(cell) for cell in truth["range_cell"]]
     dopplers = [] if truth is None else [float(doppler) for doppler in truth["doppler"]]
     adapted: tuple[str, Stap, StapResult, list[tuple[int, int, int]]] | None = None
 
-    def compute(values: dict[str, Any]) -> tuple[StapResult, dict[str, Any]]:
+    def compute(values: dict[str, Any]) -> tuple[tuple[Stap, StapResult, float], dict[str, Any]]:
         nonlocal adapted
         pfa = float(values.pop("pfa"))
+        if pfa not in rates:
+            Stap(shape, pfa=pfa, **values)  # Refuses it.
         if adapted is None or adapted[0] != repr(values):
             adapted = None
             # The least rate has the fewest detections to merge.
-            adapt = Stap(shape, pfa=min(rates), **values)
+            adapt = Stap(shape, pfa=min(rates, default=pfa), **values)
             result = adapt(cube)
             counts = []
             if result.statistic is not None:
@@ -260,15 +264,18 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
         scores: dict[str, Any] = {"failed_matrices": int((result.info != 0).sum())}
         if counts:
             scores["detections"], found, false = counts[rates.index(pfa)]
-            result = adapt._with_rate(cube, result, pfa)
         if counts and truth is not None:
             total = len(cells) + found + false
             scores["found_targets"], scores["false_detections"] = found, false
             scores["f_measure"] = 2 * found / total if total > 0 else math.nan
-        return result, scores
+        return (adapt, result, pfa), scores
+
+    def finish(found: tuple[Stap, StapResult, float]) -> StapResult:
+        adapt, result, pfa = found
+        return result if result.statistic is None else adapt._with_rate(cube, result, pfa)
 
     score = None if truth is None else ("f_measure", True)
-    return _run(compute, parameters, score, "a truth", keep)
+    return _run(compute, parameters, score, "a truth", keep, finish)
 
 
 class Background:
@@ -455,8 +462,10 @@ def _run(
     score: tuple[str, bool] | None,
     score_requires: str,
     keep: str | None,
+    finish: Callable[[Any], Any] = lambda result: result,
 ) -> Sweep:
-    """Run all combinations. ``score``: its name, and whether the largest is the best."""
+    """Run all combinations. ``score``: its name, and whether the largest is the best. ``finish``
+    makes the results that are kept from what ``compute`` returned."""
     if keep not in (None, "best", "all"):
         raise ValueError(f"keep {keep!r}: expected 'best' or 'all'")
     if keep == "best" and score is None:
@@ -487,7 +496,7 @@ def _run(
         row["ms"] = 1e3 * (time.perf_counter() - begin)
         rows.append(row)
         if keep_all:
-            results.append(result)
+            results.append(None if run in failures else finish(result))
         if score is None or run in failures:
             continue
         name, largest = score
@@ -505,6 +514,8 @@ def _run(
         if len(failures) == runs:
             raise ValueError(text)
         warnings.warn(text, stacklevel=3)
+    if best is not None:
+        best_result = results[best] if keep_all else finish(best_result)
     scores = _table(axes, rows, score, best)
     return Sweep(axes, scores, best, best_result, results if keep_all else None, failures)
 

@@ -93,6 +93,16 @@ def test_stap_is_that_of_each_call() -> None:
         assert (getattr(sweep.result, name) == getattr(best_alone, name)).all(), name
 
 
+def test_stap_keeps_other_runs_if_a_rate_fails() -> None:
+    cube, truth = aperture.simulate_clutter((4, 12, 150), targets=[(40, 0.25, 0.0, 12.0)])
+    with pytest.warns(UserWarning, match="1 of 3 runs failed, the first at pfa 2.0: false-alarm"):
+        sweep = aperture.sweep.stap(cube, truth=truth, detector="amf", pfa=[1e-3, 2.0, 1e-2])
+    assert list(sweep.failures) == [1]
+    assert sweep.best in (0, 2)
+    with pytest.raises(ValueError, match="2 of 2 runs failed, the first at pfa 0.0: false-alarm"):
+        aperture.sweep.stap(cube, truth=truth, detector="amf", pfa=[0.0, 2.0])
+
+
 def test_stap_without_a_detector() -> None:
     cube, _ = aperture.simulate_clutter((4, 12, 150))
     sweep = aperture.sweep.stap(cube, loading=["rel:0.001", 0.5], training_block=[32, 48])
