@@ -49,7 +49,7 @@ ImageCorrelator<Executor>::ImageCorrelator(Executor& executor, const Parameters&
     }
     // Values of a grey image are its plane.
     image_planes_.emplace(executor, parameters.planes.value_or(PlaneKind::grey),
-                          parameters.normalized());
+                          parameters.normalized(), parameters.orientation_sigma);
     estimator_.emplace(executor, problem_, parameters.estimator);
 }
 

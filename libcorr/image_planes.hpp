@@ -21,9 +21,23 @@ struct ImagePlanes<Executor>::State : PlaneOperations<Executor> {
     using PlaneOperations<Executor>::PlaneOperations;
 };
 
+inline void expects_orientation_sigma(double sigma) {
+    core::expects(sigma > 0 && sigma <= max_orientation_sigma, "orientation sigma is ", sigma,
+                  ", expected above 0, at most ", max_orientation_sigma);
+}
+
 template <class Executor>
-ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization)
-    : state_(core::owned(std::make_unique<State>(executor, kind, normalization))) {}
+ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization,
+                                   double orientation_sigma) {
+    expects_orientation_sigma(orientation_sigma);
+    state_ = core::owned(std::make_unique<State>(executor, kind, normalization, orientation_sigma));
+}
+
+template <class Executor>
+void ImagePlanes<Executor>::set_orientation_sigma(double orientation_sigma) {
+    expects_orientation_sigma(orientation_sigma);
+    state_->orientation_sigma = orientation_sigma;
+}
 
 template <class Executor>
 void ImagePlanes<Executor>::derive(core::View<const float, 3, Space> image,

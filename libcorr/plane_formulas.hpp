@@ -13,10 +13,11 @@
 
 namespace aperture::corr {
 
-/// Reach of the derivative filter in pixels, and the blur of the tensor.
+/// Reach of the derivative filter in pixels, and of the blur of the tensor where it is computed
+/// together with it: up to a sigma of a third of that.
 inline constexpr int derivative_reach = 2;
-inline constexpr double tensor_sigma = 2;
 inline constexpr int tensor_reach = 6;
+inline constexpr bool blurs_within_reach(double sigma) { return 3 * sigma <= tensor_reach; }
 
 /// Approximates value^exponent of a positive value: a float's bits approximate its logarithm.
 /// `shift` is chosen for the exponent.
@@ -100,13 +101,14 @@ APERTURE_HD Real derivative(Real before2, Real before1, Real behind1, Real behin
     return (8.0F * (behind1 - before1) - (behind2 - before2)) * (1.0F / 12);
 }
 
-/// Half of the Gaussian that blurs the tensor, its centre first. The rounded weights sum to one.
+/// Half of the Gaussian that blurs the tensor, its centre first, cut off as signal::gaussian_blur
+/// does. The rounded weights sum to one.
 struct TensorWeights {
     float at[tensor_reach + 1];
 };
-inline TensorWeights tensor_weights() {
-    double kernel[tensor_reach + 1];
-    signal::gaussian(tensor_sigma, tensor_reach, kernel);
+inline TensorWeights tensor_weights(double sigma) {
+    double kernel[tensor_reach + 1] = {};
+    signal::gaussian(sigma, static_cast<core::index_t>(std::ceil(3 * sigma)), kernel);
     TensorWeights weights{};
     double others = 0;
     for (int i = 1; i <= tensor_reach; ++i) {

@@ -17,6 +17,34 @@
 
 namespace aperture::flow {
 
+/// Whether estimators with these parameters have the same planes: they differ only in values that
+/// planes do not depend on.
+inline bool same_planes(Shape shape, Parameters a, const Parameters& b) {
+    if (pyramid_shapes(shape, a) != pyramid_shapes(shape, b) || (a.blur > 0) != (b.blur > 0) ||
+        (a.texture > 0) != (b.texture > 0) || a.solver.implementation != b.solver.implementation) {
+        return false;
+    }
+    a.alpha = b.alpha;
+    a.brightness = b.brightness;
+    a.contrast = b.contrast;
+    a.reweightings = b.reweightings;
+    a.window = b.window;
+    a.regularisation = b.regularisation;
+    a.levels = b.levels;
+    a.scale = b.scale;
+    a.warps = b.warps;
+    a.median = b.median;
+    a.largest_update = b.largest_update;
+    a.interpolation = b.interpolation;
+    a.smooth_increment = b.smooth_increment;
+    a.blur = b.blur;
+    a.texture = b.texture;
+    a.solver = b.solver;
+    a.boundary = b.boundary;
+    a.stencil = b.stencil;
+    return a == b;
+}
+
 /// The stages of an estimation on one executor, and the types of what they load and store. Planes
 /// are an executor's array of planes; Images has operator[]. `fuses` says whether there are stages
 /// in one kernel: linearise without a warped image, and a median of limited_change().
@@ -53,6 +81,8 @@ struct Estimator<Executor>::State {
     /// needed again or with a wide border.
     bool stores_warped;
     std::vector<Level> levels;
+    /// The images of the pyramid; null unless it is that of the parameters.
+    std::array<const float*, 2> pyramid_of{};
     typename Operations::TextureFilter texture;
     std::vector<double>* residuals = nullptr;
     core::Timeline* timeline = nullptr;
@@ -91,6 +121,22 @@ struct Estimator<Executor>::State {
         }
     }
 
+    /// Requires the same planes.
+    void set_parameters(const Parameters& p) {
+        if (p.blur != parameters.blur || p.texture != parameters.texture) pyramid_of = {};
+        const bool other_windows =
+            p.window != parameters.window || p.regularisation != parameters.regularisation;
+        for (Level& level : levels) {
+            if (level.solver && p.solver != parameters.solver) {
+                level.solver.emplace(executor, level.shape, p.solver);
+            }
+            if (!level.solver && other_windows) {
+                level.windows = typename Operations::Windows(executor, level.shape, p);
+            }
+        }
+        parameters = p;
+    }
+
     auto stage(const char* name) const { return Operations::stage(executor, timeline, name); }
     /// Whether the unknown is the new flow rather than a warp's increment.
     bool solves_for_flow() const {
@@ -112,6 +158,7 @@ struct Estimator<Executor>::State {
         for (std::size_t l = 1; l < levels.size(); ++l) {
             Operations::downsample(executor, levels[l - 1].images, levels[l].images);
         }
+        pyramid_of = {image0.data, image1.data};
     }
 
     /// Resamples a flow from one level to another and scales it by the ratio of their extents.
@@ -197,7 +244,7 @@ struct Estimator<Executor>::State {
 
     void run(ImageView<Space> image0, ImageView<Space> image1, FlowView<Space> flow, bool start) {
         if (residuals != nullptr) residuals->clear();
-        build_pyramid(image0, image1);
+        if (pyramid_of != std::array{image0.data, image1.data}) build_pyramid(image0, image1);
         for (std::size_t l = levels.size(); l-- > 0;) {
             Level& level = levels[l];
             if (l + 1 < levels.size()) {
@@ -229,6 +276,18 @@ Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters
 }
 
 template <class Executor>
+void Estimator<Executor>::set_parameters(const Parameters& parameters) {
+    validate(parameters);
+    const Shape shape = state_->levels.front().shape;
+    if (same_planes(shape, state_->parameters, parameters)) {
+        return state_->set_parameters(parameters);
+    }
+    auto* const residuals = state_->residuals;
+    state_ = core::owned(std::make_unique<State>(state_->executor, shape, parameters));
+    state_->residuals = residuals;
+}
+
+template <class Executor>
 void Estimator<Executor>::watch_convergence(std::vector<double>* residuals) {
     state_->residuals = residuals;
 }
@@ -236,6 +295,13 @@ void Estimator<Executor>::watch_convergence(std::vector<double>* residuals) {
 template <class Executor>
 void Estimator<Executor>::run(ImageView<Space> image0, ImageView<Space> image1,
                               FlowView<Space> flow, bool start, core::Timeline* timeline) {
+    state_->pyramid_of = {};
+    run_again(image0, image1, flow, start, timeline);
+}
+
+template <class Executor>
+void Estimator<Executor>::run_again(ImageView<Space> image0, ImageView<Space> image1,
+                                    FlowView<Space> flow, bool start, core::Timeline* timeline) {
     const auto [rows, columns] = state_->levels.front().shape;
     core::expects_shape("image 0", image0, {rows, columns}, core::Strides::unit_last);
     core::expects_shape("image 1", image1, {rows, columns}, core::Strides::unit_last);

@@ -141,6 +141,7 @@ class Multipliers {
         executor_.synchronize();
         return outcome;
     }
+    void set_lambda(double lambda) { parameters_.lambda = lambda; }
 
   private:
     /// No mask is final above this residual. In the first iterations no singular value exceeds the

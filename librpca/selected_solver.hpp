@@ -72,4 +72,10 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
                                : state_->multipliers->run(m, low_rank, sparse, observe);
 }
 
+template <std::floating_point T, class Executor>
+void RobustPca<T, Executor>::set_lambda(double lambda) {
+    validate({.lambda = lambda});
+    if (state_->multipliers) state_->multipliers->set_lambda(lambda);
+}
+
 }  // namespace aperture::rpca

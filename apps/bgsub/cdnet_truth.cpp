@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using core::index_t;
-using Labels = core::Array<std::uint8_t, 2>;
 
 fs::path truth_file(const fs::path& folder, index_t number) {
     std::ostringstream name;
@@ -24,10 +23,10 @@ fs::path truth_file(const fs::path& folder, index_t number) {
     return fs::exists(file) ? file : fs::path(file).replace_extension(".pgm");
 }
 
-Labels read_labels(const fs::path& file) {
+TrueMask read_labels(const fs::path& file) {
     const media::Image image = media::read_image(file);
     const auto [channels, rows, columns] = image.planes.extent();
-    Labels labels({rows, columns});
+    TrueMask labels({rows, columns});
     std::transform(image.planes.data(), image.planes.data() + rows * columns, labels.begin(),
                    [](float value) { return static_cast<std::uint8_t>(std::lround(value)); });
     return labels;
@@ -43,22 +42,13 @@ bool holds_masks(const fs::path& folder) {
                        });
 }
 
-/// Resamples `mask` to `extent` by nearest neighbour.
-Labels at_size(rpca::MaskView mask, const core::Extents<2>& extent) {
-    Labels fitted(extent);
-    const auto nearest = [](index_t i, index_t from, index_t to) {
-        return (2 * i + 1) * to / (2 * from);
-    };
-    for (index_t row = 0; row < extent[0]; ++row) {
-        for (index_t column = 0; column < extent[1]; ++column) {
-            fitted(row, column) = mask(nearest(row, extent[0], mask.extent[0]),
-                                       nearest(column, extent[1], mask.extent[1]));
-        }
-    }
-    return fitted;
-}
-
 }  // namespace
+
+rpca::Score score(rpca::MaskView mask, const TrueMask& truth) {
+    if (mask.extent == truth.extent()) return rpca::score(mask, truth.view(), {});
+    const core::Array<std::uint8_t, 2> fitted = nearest_at(mask, truth.extent());
+    return rpca::score(fitted.view(), truth.view(), {});
+}
 
 CdnetTruth::CdnetTruth(const fs::path& folder) : masks_(folder) {
     fs::path root = folder;
@@ -80,29 +70,30 @@ CdnetTruth::CdnetTruth(const fs::path& folder) : masks_(folder) {
     last_ = last;
 }
 
-rpca::MaskView CdnetTruth::region_for(const Labels& truth, Console& console) {
-    if (region_.size() > 0 && region_.extent() != truth.extent()) {
+void CdnetTruth::leave_out_region(TrueMask& truth, Console& console) {
+    constexpr std::uint8_t outside = 85;
+    if (region_.size() == 0) return;
+    if (region_.extent() != truth.extent()) {
         console.note(core::text(region_file_.string(), ": ", size_text(region_.extent()),
                                 " pixels, but the true masks have ", size_text(truth.extent()),
                                 "; ignored"));
-        region_ = Labels();
+        region_ = TrueMask();
+        return;
     }
-    return std::as_const(region_).view();
+    std::transform(truth.begin(), truth.end(), region_.begin(), truth.begin(),
+                   [](std::uint8_t label, std::uint8_t in) { return in == 0 ? outside : label; });
 }
 
-std::optional<rpca::Score> CdnetTruth::score(index_t number, rpca::MaskView mask, bool resized,
-                                             Console& console) {
+std::optional<TrueMask> CdnetTruth::mask(index_t number, const core::Extents<2>& frames,
+                                         bool resized, Console& console) {
     if (number < first_ || (last_ && number > *last_)) return std::nullopt;
     const fs::path file = truth_file(masks_, number);
     if (!fs::exists(file)) return std::nullopt;
-    const Labels truth = read_labels(file);
-    const rpca::MaskView region = region_for(truth, console);
-    if (truth.extent() == mask.extent)
-        return rpca::score(mask, std::as_const(truth).view(), region);
-    core::expects(resized, file.string(), ": ", size_text(truth.extent()),
-                  " pixels, but the frames have ", size_text(mask.extent));
-    const Labels fitted = at_size(mask, truth.extent());
-    return rpca::score(std::as_const(fitted).view(), std::as_const(truth).view(), region);
+    TrueMask truth = read_labels(file);
+    core::expects(resized || truth.extent() == frames, file.string(), ": ",
+                  size_text(truth.extent()), " pixels, but the frames have ", size_text(frames));
+    leave_out_region(truth, console);
+    return truth;
 }
 
 }  // namespace aperture::apps

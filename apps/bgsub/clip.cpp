@@ -81,6 +81,11 @@ std::optional<ClipFrame> ClipReader::next() {
     return prepare(*frame);
 }
 
+void expects_several_frames(const FrameReader& source, index_t frames) {
+    core::expects(frames > 1, source.name(), ": 1 frame, but at least 2 are required: ",
+                  "name a video, a folder or more images, or more --frames");
+}
+
 ClipFrame ClipReader::prepare(const Frame& frame) {
     const auto [channels, rows, columns] = shape_;
     const core::Array<float, 3>& planes = frame.image.planes;

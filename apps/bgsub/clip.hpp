@@ -73,4 +73,7 @@ class ClipReader {
     FrameShape shape_;
 };
 
+/// Throws core::InvalidArgument for fewer than 2 frames of a sequence.
+void expects_several_frames(const FrameReader& source, index_t frames);
+
 }  // namespace aperture::apps

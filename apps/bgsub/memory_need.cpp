@@ -3,6 +3,8 @@
 #include "apps/bgsub/memory_need.hpp"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
 
 #include "aperture/rpca/mask.hpp"
 #include "apps/bgsub/output_files.hpp"
@@ -19,6 +21,12 @@ index_t picture_bytes(const BgsubOptions& options, const FrameShape& shape) {
 
 }  // namespace
 
+std::string gigabytes(double bytes) {
+    std::ostringstream text;
+    text << std::setprecision(3) << bytes / 1e9 << " GB";
+    return text.str();
+}
+
 MemoryNeed::MemoryNeed(const BgsubOptions& options, const FrameShape& shape,
                        const Separators& separators, const Samples& samples, int threads)
     : separators_(separators),
@@ -29,6 +37,8 @@ MemoryNeed::MemoryNeed(const BgsubOptions& options, const FrameShape& shape,
       // Samples and their differences.
       fixed_bytes_(output_bytes(options, shape) + 2 * float_bytes(samples.size()) +
                    threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {
+    // Those of the best run are kept, and true masks.
+    if (!options.sweep.runs.empty()) work_bytes_ += work_bytes_ + shape.pixels();
     for (const Content content : {Content::background, Content::foreground}) {
         if (options.saves(content)) saved_bytes_ += float_bytes(values_);
     }

@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "apps/bgsub/clip.hpp"
 #include "apps/bgsub/method.hpp"
 #include "apps/bgsub/separator.hpp"
 
 namespace aperture::apps {
+
+/// "1.23 GB"
+std::string gigabytes(double bytes);
 
 /// Memory for frames and their results, in bytes.
 class MemoryNeed {

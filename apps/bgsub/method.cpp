@@ -33,6 +33,12 @@ double bytes_of_robust_pca(core::Cpu& cpu, const BgsubOptions& options, index_t 
 
 }  // namespace
 
+void warn_of_few_frames(index_t frames, Console& console) {
+    if (frames >= enough_frames) return;
+    console.warn(core::text(frames, " frames are solved together; with fewer than ", enough_frames,
+                            ", much of the motion is assigned to the background"));
+}
+
 Samples sample_frames(const BgsubOptions& options) {
     try {
         const index_t expected = expected_frames(options);

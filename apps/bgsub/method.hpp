@@ -10,8 +10,9 @@ namespace aperture::apps {
 /// Frames at equal distances over the selection: [frame][channel][row][column].
 using Samples = core::Array<float, 4>;
 inline constexpr index_t most_samples = 64;
-/// From fewer frames a background of low rank cannot be told; the program warns.
+/// From fewer frames a background of low rank cannot be told.
 inline constexpr index_t enough_frames = 10;
+void warn_of_few_frames(index_t frames, Console& console);
 
 /// Reads at most `most_samples` frames, where the method cannot see all frames at once; otherwise
 /// the result is empty. Errors are left to the run that follows: the result is then what could be

@@ -32,6 +32,10 @@ does the same to a video of any length by robust PCA, 200 frames at a time.
   bgsub video.avi --method online
 does the same frame by frame, in constant memory.
 
+  bgsub highway --frames 500:600 --truth highway --lambda 1e-3:1e-1:log:16
+splits them with sixteen weights of the foreground, writes the masks of the best and the scores and
+times of all as highway.scores.csv, and plots the scores in highway.scores.png.
+
   bgsub highway --frames 500:600 --truth highway --out-format png --out result/highway
 reads frames from a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
 temporalROI.txt) and scores the masks against the true ones.)";
@@ -39,9 +43,10 @@ temporalROI.txt) and scores the masks against the true ones.)";
 /// The threshold by which --until mask judges whether masks change, where pixels have their own.
 constexpr double usual_threshold = 17;
 
+constexpr std::string_view by_noise = "noise:";
+
 /// Parses "pixel", "25" or "noise:4".
 void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
-    constexpr std::string_view by_noise = "noise:";
     mask.threshold.reset();
     mask.noise_multiple = 0;
     if (text == "pixel") return;
@@ -172,6 +177,15 @@ constexpr std::array only_rpca{"--solver",    "--svd",       "--lambda",
                                "--until",     "--rank"};
 constexpr std::array only_online{"--burn-in", "--memory", "--patience"};
 
+void add_swept_options(CommandLine& line, BgsubOptions& options) {
+    line.sweeps({"--lambda"});
+    line.sweeps({"--threshold", SweptValues::numbers, std::string(by_noise), true});
+    line.sweeps({"--hysteresis", SweptValues::numbers, "", true});
+    line.sweeps({"--clean", SweptValues::whole_numbers, "", true});
+    line.sweeps({"--min-area", SweptValues::whole_numbers, "", true});
+    add_sweep_options(line, options.sweep);
+}
+
 bool stabilises(const BgsubOptions& options) {
     return options.stabilise != rpca::Stabilise::automatic &&
            options.stabilise != rpca::Stabilise::off;
@@ -194,8 +208,31 @@ void infer_method(const CommandLine& line, BgsubOptions& options) {
     given(only_online, BackgroundMethod::online);
     given(std::array{"--window", "--repeat", "--resume"}, BackgroundMethod::rpca);
     if (stabilises(options)) needs("--stabilise", BackgroundMethod::rpca);
+    if (options.method == BackgroundMethod::automatic && !line.axes().empty()) {
+        options.method = BackgroundMethod::rpca;
+        options.method_reason = "several values are compared on frames that are solved together";
+    }
     const bool on_gpu = options.common.device.kind == DeviceKind::gpu;
     if (on_gpu) needs("--device gpu", BackgroundMethod::rpca);
+}
+
+/// Of lists and ranges of values.
+void refuse_sweep_conflicts(const CommandLine& line, const BgsubOptions& options) {
+    const auto& axes = line.axes();
+    if (axes.empty()) return;
+    core::expects(
+        !options.online() && options.window == 0, axes.front().option.name,
+        ": a list or a range of values requires frames that are solved together, without ",
+        options.online() ? "--method online" : "--window");
+    for (const char* option : {"--resume", "--plot-shifts"}) {
+        core::expects(!line.given(option), option,
+                      " cannot be combined with a list or a range of values");
+    }
+    const bool thresholds = std::any_of(axes.begin(), axes.end(), [](const SweepAxis& axis) {
+        return axis.option.name == "--threshold";
+    });
+    core::expects(!thresholds || options.until != RunUntil::mask,
+                  "--until mask cannot be combined with several values of --threshold");
 }
 
 void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
@@ -283,7 +320,8 @@ std::vector<path> BgsubOptions::frame_inputs() const {
     return inputs;
 }
 
-path BgsubOptions::output(const std::string& suffix) const {
+path BgsubOptions::output(const std::string& extension) const {
+    const std::string suffix = run_number + extension;
     if (common.out.empty()) return default_output(inputs, suffix);
     std::error_code error;
     if (!common.out.has_filename() || std::filesystem::is_directory(common.out, error)) {
@@ -312,7 +350,9 @@ NamedFiles output_files(const BgsubOptions& options) {
     return files;
 }
 
-std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
+namespace {
+
+std::optional<BgsubOptions> parse_run(int argc, char** argv) {
     BgsubOptions options;
     CommandLine line("bgsub", "Background and moving foreground of a video, by robust PCA",
                      example);
@@ -322,6 +362,7 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     add_method_options(line, options, online);
     add_online_options(line, options);
     add_mask_options(line, options);
+    add_swept_options(line, options);
     add_run_options(line, "PREFIX",
                     "s begin with PREFIX; a final / makes it a folder (default: the name of the "
                     "video or folder, beside it)",
@@ -335,6 +376,7 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     }
     infer_method(line, options);
     refuse_conflicts(line, options);
+    refuse_sweep_conflicts(line, options);
     rpca::OnlineParameters& following = options.following;
     if (!line.given("--patience"))
         following.patience = std::max(following.patience, following.memory);
@@ -344,6 +386,24 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     options.mask.remove_light = !options.keep_light;
     if (options.until == RunUntil::mask) {
         options.parameters.mask_threshold = options.mask.threshold.value_or(usual_threshold);
+    }
+    settle_sweep(line, options.truth.has_value(), "--truth", options.sweep);
+    return options;
+}
+
+}  // namespace
+
+std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
+    auto options = parse_runs(argc, argv, parse_run, [](BgsubOptions& run, const auto& rename) {
+        path number;
+        rename(number);
+        run.run_number = number.string();
+    });
+    if (!options) return options;
+    for (BgsubOptions& run : options->sweep.runs) {
+        // Which only the whole line needs.
+        run.method = options->method;
+        run.method_reason = options->method_reason;
     }
     return options;
 }

@@ -14,6 +14,7 @@
 #include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/common/program.hpp"
+#include "apps/common/sweep.hpp"
 
 namespace aperture::apps {
 
@@ -51,6 +52,8 @@ struct FrameScale {
     double factor = 1;
     index_t width = 0;  ///< 0: use `factor`
     index_t height = 0;
+
+    bool resizes() const { return width > 0 || factor != 1; }
 };
 /// "0.5" or "384x288", width first; throws core::InvalidArgument otherwise.
 FrameScale parse_scale(const std::string& text);
@@ -86,6 +89,9 @@ struct BgsubOptions {
     index_t burn_in = rpca::usual_burn_in;  ///< first frames, of which the online background begins
     rpca::OnlineParameters following;
 
+    Sweep<BgsubOptions> sweep;
+    std::string run_number;  ///< ".03": of a sweep whose results are all written; else empty
+
     bool in_turn = false;  ///< reading, computing and writing do not overlap
     index_t window = 0;    ///< frames solved together; 0: all
     index_t overlap = 0;   ///< frames shared with the previous window
@@ -96,8 +102,8 @@ struct BgsubOptions {
     }
     /// The frames' files: `inputs`, or input/ of a folder in CDnet's layout.
     std::vector<std::filesystem::path> frame_inputs() const;
-    /// PREFIX + suffix, which begins with a dot. The dot is dropped if --out names a folder, or if
-    /// --out is absent and the frames are in the working directory.
+    /// PREFIX + run_number + suffix, which begins with a dot. The first dot is dropped if --out
+    /// names a folder, or if --out is absent and the frames are in the working directory.
     std::filesystem::path output(const std::string& suffix) const;
 };
 

@@ -262,6 +262,12 @@ void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
     if (folders) check_output_folders(outputs, frames.images());
 }
 
+void check_run_outputs(const BgsubOptions& run) {
+    const NamedFiles outputs = output_files(run);
+    if (run.format == OutFormat::png) return check_output_folders(outputs, {});
+    check_output_files(input_files(run), outputs, run.common);
+}
+
 std::string OutputDescription::run(const BgsubOptions& options) const {
     std::ostringstream text;
     text << "bgsub " << core::version();

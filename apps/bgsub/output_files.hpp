@@ -55,6 +55,9 @@ struct OutputDescription {
 /// another output or cannot be written.
 void check_outputs(const BgsubOptions& options, const FrameReader& frames);
 
+/// The same of a run of a sweep, whose outputs are not where the frames are.
+void check_run_outputs(const BgsubOptions& run);
+
 /// Bytes of memory that the outputs keep, without ResultFrames.
 index_t output_bytes(const BgsubOptions& options, const FrameShape& shape);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bgsub: separates the background of a video from moving objects.
 #include "apps/bgsub/summary.hpp"
+#include "apps/bgsub/sweep.hpp"
 #include "apps/common/report.hpp"
 #include "apps/programs.hpp"
 
@@ -29,6 +30,13 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
 }
 
 void run(const BgsubOptions& given, core::Cpu& cpu, Console& console) {
+    if (!given.sweep.runs.empty()) {
+        BgsubOptions options = given;
+        for (BgsubOptions& run : options.sweep.runs) run = choose_method(run, {}, cpu);
+        return with_executor(device_for(options, console), cpu, console, [&](auto& executor) {
+            run_sweep_of_clip(executor, cpu, options, console);
+        });
+    }
     const Samples samples = sample_frames(given);
     const BgsubOptions options = choose_method(given, samples, cpu);
     with_executor(device_for(options, console), cpu, console,

@@ -26,12 +26,6 @@ constexpr index_t unlimited = std::numeric_limits<index_t>::max();
 /// Frames read ahead, and frames whose results wait to be written, where they follow one by one.
 constexpr index_t frames_between = 16;
 
-std::string gigabytes(double bytes) {
-    std::ostringstream text;
-    text << std::setprecision(3) << bytes / 1e9 << " GB";
-    return text.str();
-}
-
 /// Reads, solves and writes at the same time: frames are read ahead in one thread, outputs have
 /// threads of their own, and this one computes.
 class Subtraction {
@@ -48,7 +42,9 @@ class Subtraction {
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
         // A video's claimed number of frames is not reliable.
-        if (!reader_.source().is_video()) expects_several_frames(reader_.source().expected());
+        if (!reader_.source().is_video()) {
+            expects_several_frames(reader_.source(), reader_.source().expected());
+        }
         check_outputs(options, reader_.source());
         found_.shape = clip_.shape = reader_.shape();
         most_frames_ = fitting_frames();
@@ -75,8 +71,8 @@ class Subtraction {
             reader_.source().frames_per_second() / static_cast<double>(options_.frames.step);
         frames_.emplace(static_cast<std::size_t>(read_ahead()), [this] { return read_frame(); });
         read(first_frames());
-        if (frames_->at_end()) expects_several_frames(clip_.frames());
-        warn_of_few_frames();
+        if (frames_->at_end()) expects_several_frames(reader_.source(), clip_.frames());
+        warn_of_few_frames(clip_.frames(), console_);
         open();
         for (bool last = false; !last;) {
             // The next window also contains the overlap, so only its first half is written here.
@@ -95,7 +91,7 @@ class Subtraction {
         found_.times.stages.push_back({"write", writers_->ms(), 0, 0});
         found_.total_ms = watch.ms();
         console_.done();
-        report_missing();
+        report_problems(options_, reader_.source(), found_, console_);
         return std::move(found_);
     }
 
@@ -111,18 +107,6 @@ class Subtraction {
     }
     /// Results that wait to be written while others are computed.
     index_t write_behind() const { return options_.online() ? frames_between : 1; }
-
-    void expects_several_frames(index_t frames) const {
-        core::expects(frames > 1, reader_.source().name(), ": 1 frame, but at least 2 are ",
-                      "required: name a video, a folder or more images, or more --frames");
-    }
-
-    void warn_of_few_frames() {
-        if (clip_.frames() >= enough_frames) return;
-        console_.warn(core::text(clip_.frames(), " frames are solved together; with fewer than ",
-                                 enough_frames,
-                                 ", much of the motion is assigned to the background"));
-    }
 
     /// The number of frames that fit in memory; throws if more frames are known to come.
     index_t fitting_frames() const {
@@ -431,14 +415,12 @@ class Subtraction {
 
     /// In the scoring thread.
     void score_masks(const ResultFrames& results) {
-        const FrameScale& scale = options_.scale;
-        const bool resized = scale.width > 0 || scale.factor != 1;
         if (!found_.score) found_.score.emplace();
         for (index_t i = results.first; i < results.last; ++i) {
             const index_t number = results.truth_numbers[static_cast<std::size_t>(i)];
-            const rpca::MaskView mask = results.masks.view()[i];
-            if (const auto score = truth_->score(number, mask, resized, console_)) {
-                *found_.score += *score;
+            if (const auto truth =
+                    truth_->mask(number, found_.shape.size(), options_.scale.resizes(), console_)) {
+                *found_.score += score(results.masks.view()[i], *truth);
                 ++found_.scored_frames;
             }
         }
@@ -474,31 +456,6 @@ class Subtraction {
         if (scorer_) scorer_->end();
         writers_->finish(outputs);
         if (scorer_) scorer_->wait();
-    }
-
-    void report_missing() {
-        if (found_.covered_frames > 0) {
-            console_.warn(core::text("the masks of ", found_.covered_frames, " of ", found_.frames,
-                                     " frames cover more than half of the picture, as after a cut "
-                                     "or a flash; they mean nothing"));
-        }
-        if (found_.lost_frames > 0) {
-            console_.warn(core::text(found_.lost_frames, " of ", found_.frames,
-                                     " frames cannot be registered with the others; nothing moves "
-                                     "in their masks"));
-        }
-        const FrameReader& source = reader_.source();
-        if (const std::string loss = source.loss(); !loss.empty()) {
-            console_.warn_incomplete(core::text(source.name(), ": ", loss));
-        } else if (options_.frames.last && found_.frames < source.expected()) {
-            console_.warn_incomplete(core::text(source.name(), ": --frames selects ",
-                                                source.expected(), " frames, but ", found_.frames,
-                                                " were read"));
-        }
-        if (truth_ && found_.scored_frames == 0) {
-            console_.warn_incomplete(
-                core::text("--truth ", options_.truth->string(), ": no true mask for any frame"));
-        }
     }
 
     const Separators& separators_;

@@ -34,8 +34,8 @@ struct BgsubResults {
     double moving_share = 0;  ///< share of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;
-    RunTimes times;  ///< read, rpca or median, mask, write
-    double total_ms = 0;
+    RunTimes times;       ///< read, rpca or median, mask, write
+    double total_ms = 0;  ///< from the first frame to the last file; 0: not measured
 };
 
 /// Reads frames, computes background and masks, and writes them as they become available.

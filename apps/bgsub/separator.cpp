@@ -41,6 +41,7 @@ class MedianBackground final : public Separator {
         });
     }
     void finish(const rpca::ClipBackground* clip) override { frames_.finish(cpu_, clip); }
+    void set_lambda(double /*lambda*/) override {}
     MaskFinder* mask_finder() override { return nullptr; }
     SeparatorTimes times() const override { return frames_.times(); }
 
@@ -155,6 +156,10 @@ class LowRankBackground final : public Separator {
     void finish(const rpca::ClipBackground* clip) override {
         transfer_ms_ = 0;
         frames_.finish(cpu_, clip);
+    }
+    void set_lambda(double lambda) override {
+        parameters_.lambda = lambda;
+        if (pursuit_) pursuit_->set_lambda(lambda);
     }
     MaskFinder* mask_finder() override {
         if constexpr (masks_on_gpu) {

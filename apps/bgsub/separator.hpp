@@ -54,6 +54,8 @@ class Separator {
     /// Makes the background what each frame sees of it, corrected by that of the clip unless it is
     /// nullptr.
     virtual void finish(const rpca::ClipBackground* clip) = 0;
+    /// Changes rpca::Parameters::lambda of the runs that follow; the median has none.
+    virtual void set_lambda(double lambda) = 0;
     /// nullptr where masks are to be found on the host.
     virtual MaskFinder* mask_finder() = 0;
     /// Of the last `take`, `run` or `finish`.

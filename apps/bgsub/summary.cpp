@@ -181,10 +181,11 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
 }
 
 ReportValues result_values(const BgsubOptions& options, const BgsubResults& results) {
-    ReportValues values{
-        {"frames", integer(results.frames)},
-        {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms},
-        {"moving", 100 * results.moving_share}};
+    ReportValues values{{"frames", integer(results.frames)},
+                        {"moving", 100 * results.moving_share}};
+    if (results.total_ms > 0) {
+        values["frames_per_second"] = 1e3 * static_cast<double>(results.frames) / results.total_ms;
+    }
     if (!options.online()) values["windows"] = integer(results.windows);
     if (options.resume) values["kept_windows"] = integer(results.kept_windows);
     if (results.kept_windows == results.windows) return values;
@@ -218,6 +219,30 @@ ReportValues accuracy_values(const BgsubResults& results) {
             {"fnr", score.false_negative_rate()},
             {"pwc", score.percentage_of_wrong()},
             {"scored_frames", integer(results.scored_frames)}};
+}
+
+void report_problems(const BgsubOptions& options, const FrameReader& source,
+                     const BgsubResults& results, Console& console) {
+    if (results.covered_frames > 0) {
+        console.warn(core::text("the masks of ", results.covered_frames, " of ", results.frames,
+                                " frames cover more than half of the picture, as after a cut or a "
+                                "flash; they mean nothing"));
+    }
+    if (results.lost_frames > 0) {
+        console.warn(core::text(results.lost_frames, " of ", results.frames,
+                                " frames cannot be registered with the others; nothing moves in "
+                                "their masks"));
+    }
+    if (const std::string loss = source.loss(); !loss.empty()) {
+        console.warn_incomplete(core::text(source.name(), ": ", loss));
+    } else if (options.frames.last && results.frames < source.expected()) {
+        console.warn_incomplete(core::text(source.name(), ": --frames selects ", source.expected(),
+                                           " frames, but ", results.frames, " were read"));
+    }
+    if (options.truth && results.scored_frames == 0) {
+        console.warn_incomplete(
+            core::text("--truth ", options.truth->string(), ": no true mask for any frame"));
+    }
 }
 
 std::string summary(const BgsubOptions& options, const BgsubResults& results,

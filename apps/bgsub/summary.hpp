@@ -19,9 +19,9 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           index_t solved_frames);
 
 /// `frames`, `windows`, with --resume `kept_windows`, `frames_per_second` (from the first frame to
-/// the last file), `moving` (percent of the pixels), `threshold`; of robust PCA `rank`,
-/// `iterations`, `residual`, `converged`, `density`; with --until mask `iterations_to_mask`,
-/// `seconds_to_mask`.
+/// the last file; not of a run of a sweep), `moving` (percent of the pixels), `threshold`; of
+/// robust PCA `rank`, `iterations`, `residual`, `converged`, `density`; with --until mask
+/// `iterations_to_mask`, `seconds_to_mask`.
 ReportValues result_values(const BgsubOptions& options, const BgsubResults& results);
 /// With --truth `f_measure`, `precision`, `recall`, `fpr`, `fnr` and `pwc` by
 /// changedetection.net's rules, `scored_frames`; otherwise empty.
@@ -29,6 +29,11 @@ ReportValues accuracy_values(const BgsubResults& results);
 
 /// BgsubResults::shifts over the frames, with gaps where a frame has none.
 media::Figure shift_plot(const std::vector<std::optional<std::array<double, 2>>>& shifts);
+
+/// Warns of frames whose masks mean nothing, of frames that could not be read, and of a truth that
+/// is of none.
+void report_problems(const BgsubOptions& options, const FrameReader& source,
+                     const BgsubResults& results, Console& console);
 
 /// The lines that `bgsub` prints: frames, device, method, stages, solution, mask, accuracy, result.
 std::string summary(const BgsubOptions& options, const BgsubResults& results, const Report& report);

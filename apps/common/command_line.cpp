@@ -106,9 +106,17 @@ Option CommandLine::files(const std::string& name, const std::string& value_name
         description);
 }
 
+void CommandLine::sweeps(const SweptOption& option) {
+    swept_.push_back(option);
+    CLI::Option* const added = app_->get_option(option.name);
+    added->type_name(added->get_type_name() + ",..");
+}
+
 bool CommandLine::parse(int argc, char** argv) {
+    axes_ = find_sweep_axes(swept_, argc, argv);
+    RunArguments arguments(argc, argv, axes_, 0);
     try {
-        app_->parse(argc, argv);
+        app_->parse(arguments.count(), arguments.words());
     } catch (const CLI::Success& answer) {
         app_->exit(answer, std::cout, std::cerr);
         return false;

@@ -13,6 +13,7 @@
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/program.hpp"
+#include "apps/common/sweep_axes.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
@@ -112,9 +113,15 @@ class CommandLine {
         return parsed(name, choice_names(choices), value, value_of, description);
     }
 
-    /// Returns false after printing what --help or --version asks for. Throws core::InvalidArgument
-    /// with a one-line message for invalid arguments.
+    /// Lets an added option take a list or a range in place of its value.
+    void sweeps(const SweptOption& option);
+
+    /// Returns false after printing what --help or --version asks for. Of a list or a range of an
+    /// option that sweeps, only the first value is stored. Throws core::InvalidArgument with a
+    /// one-line message for invalid arguments.
     bool parse(int argc, char** argv);
+    /// The lists and ranges of the parsed command line.
+    const std::vector<SweepAxis>& axes() const { return axes_; }
     /// Whether the option was given; valid after parse().
     bool given(const std::string& name) const;
     /// Throws core::InvalidArgument "NAME requires OTHER" if the option was given, unless `met`.
@@ -139,6 +146,8 @@ class CommandLine {
 
     std::string program_;
     std::unique_ptr<CLI::App> app_;
+    std::vector<SweptOption> swept_;
+    std::vector<SweepAxis> axes_;
 };
 
 /// The options of CommonOptions. The help names the value of --out `value_name` and shows

@@ -55,6 +55,10 @@ int run_program(const std::string& program, int argc, char** argv, const Parse& 
         auto options = parse(argc, argv);
         if (!options) return 0;
         options->common.invocation = invocation(program, argc, argv);
+        if constexpr (requires { options->sweep; }) {
+            for (auto& one : options->sweep.runs)
+                one.common.invocation = options->common.invocation;
+        }
         Console console(program, options->common.quiet, options->common.verbose);
         core::Cpu cpu(options->common.threads);
         run(*options, cpu, console);

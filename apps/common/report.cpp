@@ -150,6 +150,7 @@ std::string Report::json(const std::vector<std::string>& warnings) const {
     for (const ReportValues& target : targets) {
         object["accuracy"]["targets"].push_back(json_of(target));
     }
+    for (const ReportValues& run : sweep) object["sweep"].push_back(json_of(run));
     object["warnings"] = warnings;
     constexpr int indent = 2;
     return object.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -70,6 +70,7 @@ struct Report {
     std::vector<ReportValues> targets;  ///< of a truth, part of the accuracy
     /// Of each frame, (dy, dx) in pixels or none; part of the results unless empty.
     std::vector<std::optional<std::array<double, 2>>> shifts;
+    std::vector<ReportValues> sweep;  ///< of each run; empty without a sweep
 
     /// Appends a stage of the host, or adds to the stage of that name, and adds its time to the
     /// total.

@@ -28,7 +28,11 @@ correlates the planes in dataset /planes of a.h5, unchanged, with themselves.
 
   corr 'photos/*.jpg' --out stats.h5
 correlates each image of an ensemble with itself and writes mean and standard deviation. A folder
-and three or more images are also ensembles.)";
+and three or more images are also ensembles.
+
+  corr a.png b.png --sigma 0.5:8:log:9
+locates b.png in a.png with orientations averaged over nine widths, and writes the surface with the
+highest peak, all peaks and times as a.corr.scores.csv, and a plot.)";
 
 /// Parses "250x300", rows first, each at least 1.
 corr::Shape parse_offsets(const std::string& text) {
@@ -59,6 +63,11 @@ void add_correlation_options(CommandLine& line, Given& given, CorrOptions& optio
         "--planes", "FILE.h5", 1, 2, given.planes,
         "Instead of images: an HDF5 file with dataset /planes [plane][row][column], or two of "
         "equal shape");
+    line.number(
+        "--sigma", "S", options.parameters.orientation_sigma,
+        {0, corr::max_orientation_sigma, true},
+        "lab-orientation: standard deviation of the Gaussian that orientations are averaged "
+        "with, pixels (default 2)");
     line.choice("--normalize", corr::normalization_choices, options.parameters.normalization,
                 "Scale each plane to zero mean and unit energy, or leave it unchanged (default: "
                 "plane; none with --planes)");
@@ -81,6 +90,15 @@ void add_correlation_options(CommandLine& line, Given& given, CorrOptions& optio
                 "Direct method: fp32; tf32x3 on GPU tensor cores (numbers as sums of two TF32 "
                 "numbers); or fp64")
         .default_text("fp32");
+}
+
+void add_swept_options(CommandLine& line, SweepOptions& options) {
+    line.sweeps({"--sigma", SweptValues::numbers});
+    for (const auto* option :
+         {"--planes-from", "--normalize", "--offsets", "--estimator", "--method", "--precision"}) {
+        line.sweeps({option, SweptValues::words});
+    }
+    add_sweep_options(line, options);
 }
 
 void settle_inputs(const CommandLine& line, const Given& given, CorrOptions& options) {
@@ -136,10 +154,13 @@ NamedFiles output_files(const CorrOptions& options) {
     append(files, "picture", options.picture);
     append(files, "radial average", options.radial);
     append(files, "radial spectrum", options.spectrum);
+    append(files, options.sweep);
     return files;
 }
 
-std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
+namespace {
+
+std::optional<CorrOptions> parse_run(int argc, char** argv) {
     CorrOptions options;
     Given given;
     bool no_picture = false;
@@ -148,6 +169,7 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
                "An image, or two of equal size; or an ensemble: a folder, a quoted pattern or more "
                "images");
     add_correlation_options(line, given, options);
+    add_swept_options(line, options.sweep);
     line.file("--radial", "FILE.csv", options.radial,
               "Write the surface averaged over all directions as a table, and likewise the planes' "
               "power spectrum as FILE.spectrum.csv");
@@ -186,6 +208,8 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     // An ensemble's surfaces per plane are not written.
     options.parameters.each_plane = !options.ensemble;
     if (line.given("--signed")) options.parameters.both_signs = given.both_signs;
+    line.needs("--sigma", "--planes-from lab-orientation",
+               options.parameters.planes == corr::PlaneKind::lab_orientation);
     line.needs("--all-pairs", "an ensemble: a folder, a pattern or three images", options.ensemble);
     core::expects(!options.all_pairs || options.masks.empty(),
                   "--all-pairs cannot be combined with --mask");
@@ -194,7 +218,25 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
                   "--mask: ", options.masks.size(), " masks, expected at most ",
                   options.pair() ? 2 : 1);
     settle_output_names(options, no_picture);
+    settle_sweep(line, options.pair(), "a pair", options.sweep);
+    core::expects(options.sweep.axes.empty() || !options.ensemble,
+                  "a list or a range of values requires a single image or a pair");
     return options;
+}
+
+template <class Rename>
+void for_each_output(CorrOptions& options, const Rename& rename) {
+    rename(options.common.out);
+    for (auto* file : {&options.picture, &options.radial, &options.spectrum}) {
+        if (*file) rename(**file);
+    }
+}
+
+}  // namespace
+
+std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
+    return parse_runs(argc, argv, parse_run,
+                      [](auto& run, const auto& rename) { for_each_output(run, rename); });
 }
 
 }  // namespace aperture::apps

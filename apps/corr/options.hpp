@@ -11,6 +11,7 @@
 #include "aperture/signal/registration.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
+#include "apps/common/sweep.hpp"
 
 namespace aperture::apps {
 
@@ -32,6 +33,8 @@ struct CorrOptions {
     std::optional<std::filesystem::path> picture;
     std::optional<std::filesystem::path> radial;    ///< table of the surface
     std::optional<std::filesystem::path> spectrum;  ///< table of the power spectrum beside it
+
+    Sweep<CorrOptions> sweep;
 
     bool pair() const { return !ensemble && inputs.size() == 2; }
 };

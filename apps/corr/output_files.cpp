@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "aperture/media/plot.hpp"
 #include "apps/common/file_names.hpp"
+#include "apps/common/table.hpp"
 #include "apps/corr/summary.hpp"
 
 namespace aperture::apps {
@@ -122,24 +122,6 @@ std::vector<media::Column> spectrum_columns(const SurfaceOutput& output) {
     return columns;
 }
 
-std::string csv(const std::vector<media::Column>& columns) {
-    std::ostringstream table;
-    table.precision(17);
-    const auto end_of = [&](const media::Column& column) {
-        return &column == &columns.back() ? '\n' : ',';
-    };
-    for (const auto& column : columns) table << column.name << end_of(column);
-    const auto rows =
-        std::visit([](const auto& values) { return values.size(); }, columns.front().values);
-    for (std::size_t row = 0; row < rows; ++row) {
-        for (const auto& column : columns) {
-            std::visit([&](const auto& values) { table << values[row]; }, column.values);
-            table << end_of(column);
-        }
-    }
-    return table.str();
-}
-
 void write_ensemble(media::ResultFile& file, const EnsembleResults& ensemble) {
     const core::Array<double, 2> deviation = ensemble.statistics.deviation();
     file.write("/deviation", deviation.view(), surface_axes);
@@ -185,8 +167,8 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Cons
         outputs.add(media::new_figure(*options.picture, draw(options, output)));
     }
     if (options.radial) {
-        outputs.add(media::new_file(*options.radial, csv(radial)));
-        outputs.add(media::new_file(*options.spectrum, csv(spectrum)));
+        outputs.add(media::new_file(*options.radial, csv_text(radial)));
+        outputs.add(media::new_file(*options.spectrum, csv_text(spectrum)));
     }
     console.done();
 }

@@ -1,11 +1,16 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // corr: computes spatial correlations of an image, two images or an ensemble.
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "aperture/core/shape.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "aperture/media/plane_file.hpp"
 #include "apps/common/file_names.hpp"
-#include "apps/common/report.hpp"
+#include "apps/common/sweep.hpp"
 #include "apps/corr/mask_files.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/registration.hpp"
@@ -55,51 +60,154 @@ std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& o
     return spectra;
 }
 
+struct InputImages {
+    LoadedImage a;
+    std::optional<LoadedImage> b;  ///< of a pair
+    double read_ms = 0;
+};
+
+InputImages read_inputs(const core::Cpu& cpu, const CorrOptions& options, Console& console) {
+    const core::Stopwatch watch;
+    console.phase("reading");
+    InputImages images{read_input(cpu, options, 0), {}};
+    if (options.pair()) {
+        images.b = read_input(cpu, options, 1);
+        expects_alike(options, images.a, *images.b);
+    }
+    images.read_ms = watch.ms();
+    console.done();
+    return images;
+}
+
+/// The correlation of an image or a pair, and what its surface says.
+template <class Executor>
+struct Correlation {
+    std::shared_ptr<corr::ImageCorrelator<Executor>> correlator;
+    RunTimes times;
+    corr::SurfaceFindings findings;
+    std::vector<corr::RadialPower> spectra;
+    double spectrum_ms = 0;
+
+    const corr::Problem& problem() const { return correlator->problem(); }
+};
+
+template <class Executor>
+auto make_correlator(Executor& executor, const CorrOptions& options, const InputImages& images) {
+    const LoadedImage& a = images.a;
+    return std::make_shared<corr::ImageCorrelator<Executor>>(
+        executor, options.parameters, a.image.planes.extent(), options.pair(),
+        read_masks(executor, options, a.shape()));
+}
+
+/// `correlator` is that of the options.
+template <class Executor>
+Correlation<Executor> correlate(std::shared_ptr<corr::ImageCorrelator<Executor>> correlator,
+                                core::Cpu& cpu, const CorrOptions& options,
+                                const InputImages& images, Console& console) {
+    const auto& [a, b, read_ms] = images;
+    Correlation<Executor> result;
+    result.correlator = std::move(correlator);
+    const auto& planes_a = a.image.planes;
+    const auto& planes_b = b ? b->image.planes : planes_a;
+    result.times = repeat_runs(options.common.repeat, console, [&] {
+        return run_times(result.correlator->run(planes_a, planes_b));
+    });
+    result.findings = corr::find_out(result.correlator->surfaces().surface, result.problem().lags,
+                                     options.parameters.estimator, options.pair());
+    const core::Stopwatch watch;
+    result.spectra = find_spectra(cpu, options, *result.correlator);
+    result.spectrum_ms = watch.ms();
+    return result;
+}
+
+template <class Executor>
+void write_outputs(const CorrOptions& options, const Correlation<Executor>& result,
+                   Console& console, media::OutputSet& outputs) {
+    const corr::Surfaces& found = result.correlator->surfaces();
+    const ResultParameters parameters = describe(options, result.problem());
+    write_outputs(options,
+                  {&found.planes, nullptr, found.surface, found.counts, result.problem().lags,
+                   result.findings, result.spectra, parameters},
+                  console, outputs);
+}
+
+/// The report of one correlation, without reading and writing.
+template <class Executor>
+Report report_of(const Executor& executor, const CorrOptions& options,
+                 const Correlation<Executor>& result) {
+    Report report =
+        begin_report(executor, options, result.times, describe(options, result.problem()));
+    report.results = finding_values(result.findings);
+    if (options.radial) report.add_stage("spectrum", result.spectrum_ms);
+    return report;
+}
+
+template <class Executor>
+std::string finish(const CorrOptions& options, const InputImages& images,
+                   const Correlation<Executor>& result, const Report& report, Console& console) {
+    if (result.findings.on_border) {
+        console.warn_incomplete(border_warning(options, result.problem(), result.findings));
+    }
+    return summary(options, images.a, result.problem(), result.correlator->choice(),
+                   result.findings, report);
+}
+
+/// The runs of a sweep have the images in common.
+template <class Executor>
+void run_sweep_of_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
+                         const InputImages& images, Console& console) {
+    using Result = Correlation<Executor>;
+    Console silent("corr", true);
+    // Values of --sigma have two correlators in common: one may have the best result.
+    std::vector<std::shared_ptr<corr::ImageCorrelator<Executor>>> correlators;
+    corr::Parameters made_for;
+    const auto correlator_of = [&](const CorrOptions& run) {
+        corr::Parameters wanted = run.parameters;
+        wanted.orientation_sigma = made_for.orientation_sigma;
+        if (wanted != made_for) correlators.clear();
+        made_for = run.parameters;
+        const auto idle = std::find_if(correlators.begin(), correlators.end(),
+                                       [](const auto& made) { return made.use_count() == 1; });
+        if (idle == correlators.end()) {
+            return correlators.emplace_back(make_correlator(executor, run, images));
+        }
+        (*idle)->set_orientation_sigma(run.parameters.orientation_sigma);
+        return *idle;
+    };
+    std::optional<SweepScore> score;
+    if (options.pair()) score = {"peak_value", true};
+    run_sweep(
+        options, score, images.read_ms, console,
+        [&](const CorrOptions& run, bool) {
+            Result result = correlate(correlator_of(run), cpu, run, images, silent);
+            Report report = report_of(executor, run, result);
+            return std::pair(std::move(result), std::move(report));
+        },
+        [&](const CorrOptions& run, const Result& result, media::OutputSet& outputs) {
+            write_outputs(run, result, silent, outputs);
+        },
+        [&](const CorrOptions& run, const Result& result, const Report& report) {
+            return finish(run, images, result, report, console);
+        });
+}
+
 template <class Executor>
 void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, Console& console) {
-    core::Stopwatch watch;
-    console.phase("reading");
-    const LoadedImage a = read_input(cpu, options, 0);
-    std::optional<LoadedImage> b;
-    if (options.pair()) {
-        b = read_input(cpu, options, 1);
-        expects_alike(options, a, *b);
-    }
-    const double read_ms = watch.ms();
-    console.done();
+    const InputImages images = read_inputs(cpu, options, console);
     check_outputs(options, options.inputs);
-
-    corr::ImageCorrelator<Executor> correlator(executor, options.parameters,
-                                               a.image.planes.extent(), options.pair(),
-                                               read_masks(executor, options, a.shape()));
-    const RunTimes times = repeat_runs(options.common.repeat, console, [&] {
-        return run_times(correlator.run(a.image.planes, b ? b->image.planes : a.image.planes));
-    });
-    const corr::Problem& problem = correlator.problem();
-    const corr::Surfaces& found = correlator.surfaces();
-    const corr::SurfaceFindings findings =
-        corr::find_out(found.surface, problem.lags, options.parameters.estimator, options.pair());
-    if (findings.on_border) console.warn_incomplete(border_warning(options, problem, findings));
-
-    watch.reset();
-    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlator);
-    const double spectrum_ms = watch.ms();
-    watch.reset();
-    const ResultParameters parameters = describe(options, problem);
+    if (!options.sweep.runs.empty()) {
+        return run_sweep_of_images(executor, cpu, options, images, console);
+    }
+    const auto result =
+        correlate(make_correlator(executor, options, images), cpu, options, images, console);
+    const core::Stopwatch watch;
     media::OutputSet outputs;
-    write_outputs(options,
-                  {&found.planes, nullptr, found.surface, found.counts, problem.lags, findings,
-                   spectra, parameters},
-                  console, outputs);
-    const double write_ms = watch.ms();
-
-    Report report = begin_report(executor, options, times, parameters);
-    report.results = finding_values(findings);
-    report.add_first_stage("read", read_ms);
-    if (options.radial) report.add_stage("spectrum", spectrum_ms);
-    report.add_stage("write", write_ms);
-    commit_outputs(options.common, report, console, outputs,
-                   summary(options, a, problem, correlator.choice(), findings, report));
+    write_outputs(options, result, console, outputs);
+    Report report = report_of(executor, options, result);
+    report.add_first_stage("read", images.read_ms);
+    report.add_stage("write", watch.ms());
+    const std::string lines = finish(options, images, result, report, console);
+    commit_outputs(options.common, report, console, outputs, lines);
 }
 
 template <class Executor>

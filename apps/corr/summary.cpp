@@ -134,6 +134,9 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
         {"method", choice_name(corr::method_choices, std::optional<corr::Method>(problem.method))},
         {"precision", choice_name(corr::precision_choices, problem.precision)},
         {"direct_gflop", direct_gflop(problem)}};
+    if (options.parameters.planes == corr::PlaneKind::lab_orientation) {
+        list.emplace_back("sigma", options.parameters.orientation_sigma);
+    }
     if (options.all_pairs) list.emplace_back("all_pairs", true);
     return list;
 }

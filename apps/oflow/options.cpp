@@ -24,7 +24,11 @@ images, a quoted pattern ('frames/*.png') and three or more images are also sequ
 images if --out names a folder. --warped, --arrows and --consistency then name folders.
 
   oflow frame10.flo --max-motion 5 --out motion.pdf
-draws a given flow.)";
+draws a given flow.
+
+  oflow frame10.png frame11.png --truth flow10.flo --alpha 1:64:log:32 --warps 3,5,10
+estimates with every pair of these values, writes the flow with the smallest error, all errors and
+times as frame10.scores.csv, and plots the errors in frame10.scores.png.)";
 
 // A larger flow counts as unknown.
 constexpr NumberRange motion_range{0, 1e9, true};
@@ -139,10 +143,13 @@ NamedFiles output_files(const OflowOptions& options) {
     append(files, "arrows", options.arrows);
     append(files, "consistency", options.consistency);
     for (const path& file : options.convergence) files.push_back({"convergence", file});
+    append(files, options.sweep);
     return files;
 }
 
-std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
+namespace {
+
+std::optional<OflowOptions> parse_run(int argc, char** argv) {
     OflowOptions options;
     bool no_picture = false;
     CommandLine line("oflow", "Optical flow between two images or along a sequence", example);
@@ -154,6 +161,7 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
                 "For a sequence: every STEP-th frame from FIRST to LAST - 1, counted from 0");
     add_parameter_options(line, options.choice, options.parameters);
     add_result_options(line, options, no_picture);
+    add_sweep_options(line, options.sweep);
     add_run_options(line, "FILE",
                     ", .flo or KITTI .png (default: the first image with .flo); for a sequence, "
                     "a folder (default: the video or the folder of the images with .flow); for a "
@@ -189,7 +197,27 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     options.implementation_given = line.given("--impl");
     settle_flow_name(options);
     settle_picture_names(options, no_picture);
+    settle_sweep(line, options.truth.has_value(), "--truth", options.sweep);
+    core::expects(options.sweep.axes.empty() || !options.sequence,
+                  "a list or a range of values requires a single pair of images");
     return options;
+}
+
+template <class Rename>
+void for_each_output(OflowOptions& options, const Rename& rename) {
+    rename(options.common.out);
+    for (auto* file : {&options.picture, &options.error_map, &options.warped, &options.arrows,
+                       &options.consistency}) {
+        if (*file) rename(**file);
+    }
+    for (path& file : options.convergence) rename(file);
+}
+
+}  // namespace
+
+std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
+    return parse_runs(argc, argv, parse_run,
+                      [](auto& run, const auto& rename) { for_each_output(run, rename); });
 }
 
 }  // namespace aperture::apps

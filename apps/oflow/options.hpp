@@ -7,6 +7,7 @@
 
 #include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
+#include "apps/common/sweep.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 
 namespace aperture::apps {
@@ -35,6 +36,8 @@ struct OflowOptions {
     std::optional<double> max_motion;  ///< pixels; default: the largest motion
     double max_error = 2;              ///< pixels
     std::optional<int> arrow_spacing;  ///< pixels; default: from the image size
+
+    Sweep<OflowOptions> sweep;
 
     const std::filesystem::path& image0() const { return inputs.front(); }
     const std::filesystem::path& image1() const { return inputs.back(); }

@@ -12,6 +12,7 @@ constexpr int max_count = 1'000'000;
 void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parameters& p) {
     const auto count = [&](const char* option, int& value, int least, const char* description) {
         line.whole_number(option, "N", value, least, max_count, description);
+        line.sweeps({option, SweptValues::whole_numbers});
     };
     line.choice("--method", flow::method_choices, choice.method,
                 "Horn-Schunck (default) or Lucas-Kanade");
@@ -51,6 +52,14 @@ void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parame
     line.choice("--stencil", flow::stencil_choices, p.stencil, "hs: points of the Laplacian");
     line.choice("--impl", flow::implementation_choices, p.solver.implementation,
                 "gpu: as much as fits in a kernel (default), or one operator in each");
+    for (const auto* option : {"--alpha", "--regularisation", "--level-scale", "--blur",
+                               "--texture", "--tolerance", "--omega"}) {
+        line.sweeps({option, SweptValues::numbers});
+    }
+    for (const auto* option : {"--method", "--preset", "--interpolation", "--solver",
+                               "--precondition", "--basis", "--boundary", "--stencil", "--impl"}) {
+        line.sweeps({option, SweptValues::words});
+    }
 }
 
 void check_parameters(const CommandLine& line, const flow::Parameters& p) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // oflow: computes the optical flow between two images.
-#include "apps/common/report.hpp"
+#include "apps/common/sweep.hpp"
 #include "apps/oflow/given_flow.hpp"
 #include "apps/oflow/output_files.hpp"
 #include "apps/oflow/summary.hpp"
@@ -29,29 +29,64 @@ Report begin_report(const Executor& executor, const OflowOptions& options, const
     return begin_report(executor, options, times, std::move(parameters));
 }
 
+/// The report of one estimation, without reading and writing.
 template <class Executor>
-void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options, Console& console) {
-    core::Stopwatch watch;
-    const OflowInputs inputs = read_inputs(options, console);
-    const double read_ms = watch.ms();
-    check_outputs(options);
+Report report_of_pair(const Executor& executor, const OflowOptions& options,
+                      const OflowInputs& inputs, const OflowResults& results, Console& console) {
+    Report report = begin_report(executor, options, results.times, inputs.shape(),
+                                 describe(options, inputs), console);
+    if (results.consistent_pixels) report.add_stage("backward", results.backward_ms);
+    report.results = result_values(inputs, results);
+    if (results.accuracy) report.accuracy = accuracy_values(*results.accuracy);
+    return report;
+}
 
-    const OflowResults results = run_on(executor, cpu, options, inputs, console);
+template <class Executor>
+void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
+              const OflowInputs& inputs, double read_ms, Console& console) {
+    const OflowResults results = [&] {
+        // Its memory is free before the pictures need some.
+        PairEstimator<Executor> estimator(executor, inputs.shape(), options.parameters);
+        return run_on(estimator, cpu, options, inputs, false, console);
+    }();
 
-    watch.reset();
+    const core::Stopwatch watch;
     media::OutputSet outputs;
     write_outputs(cpu, options, inputs, results, console, outputs);
     const double write_ms = watch.ms();
 
-    Report report = begin_report(executor, options, results.times, inputs.shape(),
-                                 describe(options, inputs), console);
+    Report report = report_of_pair(executor, options, inputs, results, console);
     report.add_first_stage("read", read_ms);
-    if (results.consistent_pixels) report.add_stage("backward", results.backward_ms);
     report.add_stage("write", write_ms);
-    report.results = result_values(inputs, results);
-    if (results.accuracy) report.accuracy = accuracy_values(*results.accuracy);
     commit_outputs(options.common, report, console, outputs,
                    summary(options, inputs, results, report));
+}
+
+/// The runs of a sweep have images, truth and what the values leave of the workspace in common.
+template <class Executor>
+void run_sweep_of_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
+                       const OflowInputs& inputs, double read_ms, Console& console) {
+    Console silent("oflow", true);
+    std::optional<PairEstimator<Executor>> estimator;
+    const auto compute = [&](const OflowOptions& run, bool) {
+        if (estimator) {
+            estimator->set_parameters(run.parameters);
+        } else {
+            estimator.emplace(executor, inputs.shape(), run.parameters);
+        }
+        OflowResults results = run_on(*estimator, cpu, run, inputs, true, silent);
+        Report report = report_of_pair(executor, run, inputs, results, silent);
+        return std::pair(std::move(results), std::move(report));
+    };
+    const auto write = [&](const OflowOptions& run, const OflowResults& results,
+                           media::OutputSet& outputs) {
+        write_outputs(cpu, run, inputs, results, silent, outputs);
+    };
+    const auto finish = [&](const OflowOptions& run, const OflowResults& results,
+                            const Report& report) { return summary(run, inputs, results, report); };
+    std::optional<SweepScore> score;
+    if (options.truth) score = {"epe", false};
+    run_sweep(options, score, read_ms, console, compute, write, finish);
 }
 
 template <class Executor>
@@ -71,10 +106,15 @@ void run(const OflowOptions& options, core::Cpu& cpu, Console& console) {
     with_executor(options.common.device, cpu, console, [&]<class Executor>(Executor& executor) {
         core::expects(is_gpu<Executor> || !options.implementation_given,
                       "--impl requires a GPU, but the flow is estimated on the CPU");
-        if (options.sequence) {
-            run_all_pairs(executor, cpu, options, console);
+        if (options.sequence) return run_all_pairs(executor, cpu, options, console);
+        const core::Stopwatch watch;
+        const OflowInputs inputs = read_inputs(options, console);
+        const double read_ms = watch.ms();
+        check_outputs(options);
+        if (options.sweep.runs.empty()) {
+            run_pair(executor, cpu, options, inputs, read_ms, console);
         } else {
-            run_pair(executor, cpu, options, console);
+            run_sweep_of_pair(executor, cpu, options, inputs, read_ms, console);
         }
     });
 }

@@ -42,14 +42,13 @@ OflowInputs read_inputs(const OflowOptions& options, Console& console) {
 }
 
 template <class Executor>
-OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
-                    const OflowInputs& inputs, Console& console) {
+OflowResults run_on(PairEstimator<Executor>& estimator, core::Cpu& cpu, const OflowOptions& options,
+                    const OflowInputs& inputs, bool unchanged, Console& console) {
     const auto [rows, columns] = inputs.shape();
-    PairEstimator<Executor> estimator(executor, inputs.shape(), options.parameters);
     OflowResults results;
     results.flow = core::Array<float, 3>({2, rows, columns});
     results.times = repeat_runs(options.common.repeat, console, [&] {
-        return estimator.run(inputs.grey0, inputs.grey1, results.flow, false);
+        return estimator.run(inputs.grey0, inputs.grey1, results.flow, false, unchanged);
     });
     if (!options.convergence.empty()) {
         // A separate run, since computing residuals would slow down the timed ones.
@@ -80,13 +79,13 @@ void check_backward_flow(core::Cpu& cpu, PairEstimator<Executor>& estimator,
     results.backward_ms = watch.ms();
 }
 
-template OflowResults run_on(core::Cpu&, core::Cpu&, const OflowOptions&, const OflowInputs&,
-                             Console&);
+template OflowResults run_on(PairEstimator<core::Cpu>&, core::Cpu&, const OflowOptions&,
+                             const OflowInputs&, bool, Console&);
 template void check_backward_flow(core::Cpu&, PairEstimator<core::Cpu>&, const OflowInputs&,
                                   OflowResults&);
 #if APERTURE_CUDA
-template OflowResults run_on(core::Gpu&, core::Cpu&, const OflowOptions&, const OflowInputs&,
-                             Console&);
+template OflowResults run_on(PairEstimator<core::Gpu>&, core::Cpu&, const OflowOptions&,
+                             const OflowInputs&, bool, Console&);
 template void check_backward_flow(core::Cpu&, PairEstimator<core::Gpu>&, const OflowInputs&,
                                   OflowResults&);
 #endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,17 +45,29 @@ class PairEstimator {
   public:
     PairEstimator(Executor& executor, flow::Shape shape, const flow::Parameters& parameters)
         : executor_(executor),
+          shape_(shape),
           estimator_(executor, shape, validated(parameters, shape)),
           image0_(executor),
           image1_(executor),
           flow_(executor) {}
 
+    /// As flow::Estimator::set_parameters.
+    void set_parameters(const flow::Parameters& parameters) {
+        estimator_.set_parameters(validated(parameters, shape_));
+    }
+
     /// Images and flow are dense. If `start` is true, the run starts from the contents of `flow`.
+    /// If `unchanged` is true, images in the memory of the last run's are the same.
     RunTimes run(flow::ImageView<core::Host> image0, flow::ImageView<core::Host> image1,
-                 flow::FlowView<core::Host> flow, bool start) {
+                 flow::FlowView<core::Host> flow, bool start, bool unchanged = false) {
+        const std::array images{image0.data, image1.data};
+        const bool again = unchanged && images == images_;
+        images_ = images;
         const auto load = [&] {
-            image0_.load(image0);
-            image1_.load(image1);
+            if (!again) {
+                image0_.load(image0);
+                image1_.load(image1);
+            }
             if (start) {
                 flow_.load(flow);
             } else {
@@ -62,7 +75,12 @@ class PairEstimator {
             }
         };
         const auto compute = [&] {
-            estimator_.run(image0_.view(), image1_.view(), flow_.view(), start, &timeline_);
+            if (again) {
+                estimator_.run_again(image0_.view(), image1_.view(), flow_.view(), start,
+                                     &timeline_);
+            } else {
+                estimator_.run(image0_.view(), image1_.view(), flow_.view(), start, &timeline_);
+            }
         };
         return run_resident(executor_, timeline_, load, compute, [&] { flow_.store(); });
     }
@@ -81,7 +99,9 @@ class PairEstimator {
     }
 
     Executor& executor_;
+    flow::Shape shape_;
     flow::Estimator<Executor> estimator_;
+    std::array<const float*, 2> images_{};  ///< of the last run
     Resident<Executor, const float, 2> image0_;
     Resident<Executor, const float, 2> image1_;
     Resident<Executor, float, 3> flow_;
@@ -100,11 +120,11 @@ struct OflowResults {
     double largest_motion = 0;      ///< pixels
 };
 
-/// Estimates the flow on `executor`, as often as the options say, and does the other requested work
-/// on `cpu`. The times are those of the estimation alone.
+/// Estimates the flow, as often as the options say, and does the other requested work on `cpu`. The
+/// times are those of the estimation alone. `unchanged`: see PairEstimator::run.
 template <class Executor>
-OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
-                    const OflowInputs& inputs, Console& console);
+OflowResults run_on(PairEstimator<Executor>& estimator, core::Cpu& cpu, const OflowOptions& options,
+                    const OflowInputs& inputs, bool unchanged, Console& console);
 
 /// Compares the flow in `results` with the flow from image 1 to image 0.
 template <class Executor>

@@ -22,7 +22,11 @@ constexpr Choices<int, 3> tap_choices{{{"1", 1}, {"3", 3}, {"5", 5}}};
 constexpr auto example = R"(Example:
   stap flight.h5 --azimuth -30:30:13 --detector amf --pfa 1e-6 --plot map.png
 reads /cube from flight.h5, adapts in 13 directions, writes flight.stap.h5 with /output, /statistic,
-/detections and /targets, and draws the range-Doppler map before and after adaptation.)";
+/detections and /targets, and draws the range-Doppler map before and after adaptation.
+
+  stap flight.h5 --truth truth.h5 --detector amf,ace --pfa 1e-8:1e-2:log:25 --scores roc.csv
+detects with both detectors at every probability, from one adaptation each, and writes how many of
+the true targets they find, with how many false detections, and the results of the best.)";
 
 void add_input_options(CommandLine& line, StapOptions& options) {
     line.text(
@@ -108,6 +112,19 @@ void add_result_options(CommandLine& line, StapOptions& options) {
         "--fftshift", options.fftshift,
         "Write Doppler bins from the most negative frequency up (default: from 0 up, then the "
         "negative ones)");
+}
+
+void add_swept_options(CommandLine& line, StapOptions& options) {
+    for (const auto* option : {"--doppler-bins", "--tdof", "--training-block", "--guard"}) {
+        line.sweeps({option, SweptValues::whole_numbers});
+    }
+    for (const auto* option :
+         {"--taper", "--training", "--solver", "--precision", "--impl", "--detector"}) {
+        line.sweeps({option, SweptValues::words});
+    }
+    line.sweeps({"--loading", SweptValues::numbers, std::string(relative_prefix)});
+    line.sweeps({"--pfa", SweptValues::numbers, "", true});
+    add_sweep_options(line, options.sweep);
 }
 
 void add_figure_options(CommandLine& line, FigureOptions& figures) {
@@ -196,16 +213,20 @@ NamedFiles output_files(const StapOptions& options) {
     append(files, "angle-Doppler map", options.figures.angle_doppler);
     append(files, "adapted pattern", options.figures.pattern);
     append(files, "SINR loss", options.figures.sinr);
+    append(files, options.sweep);
     return files;
 }
 
-std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
+namespace {
+
+std::optional<StapOptions> parse_run(int argc, char** argv) {
     StapOptions options;
     CommandLine line("stap", "Space-time adaptive processing of a radar data cube", example);
     add_input_options(line, options);
     add_adaptation_options(line, options);
     add_result_options(line, options);
     add_figure_options(line, options.figures);
+    add_swept_options(line, options);
     add_run_options(line, "FILE", " (default: CUBE with .stap.h5 in place of its extension)",
                     options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
@@ -221,7 +242,25 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
         options.common.out.replace_extension(".stap.h5");
     }
     check_figures(line, options.figures);
+    settle_sweep(line, options.parameters.detector != stap::Detector::none, "a detector",
+                 options.sweep);
     return options;
+}
+
+template <class Rename>
+void for_each_output(StapOptions& options, const Rename& rename) {
+    rename(options.common.out);
+    FigureOptions& figures = options.figures;
+    for (auto* file : {&figures.maps, &figures.angle_doppler, &figures.pattern, &figures.sinr}) {
+        if (*file) rename(**file);
+    }
+}
+
+}  // namespace
+
+std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
+    return parse_runs(argc, argv, parse_run,
+                      [](auto& run, const auto& rename) { for_each_output(run, rename); });
 }
 
 }  // namespace aperture::apps

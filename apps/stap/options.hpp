@@ -13,6 +13,7 @@
 #include "aperture/stap/words.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
+#include "apps/common/sweep.hpp"
 
 namespace aperture::apps {
 
@@ -76,6 +77,8 @@ struct StapOptions {
     SavedResults save;
     bool fftshift = false;  ///< write Doppler bins in ascending order
     FigureOptions figures;
+
+    Sweep<StapOptions> sweep;
 
     /// Whether steering vectors in the cube's file are used: no direction is asked for.
     bool takes_steering_of_file() const { return !azimuths && !elevations && !positions; }

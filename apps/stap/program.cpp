@@ -9,9 +9,33 @@
 #include "apps/stap/figures.hpp"
 #include "apps/stap/result_output.hpp"
 #include "apps/stap/summary.hpp"
+#include "apps/stap/sweep.hpp"
 
 namespace aperture::apps {
 namespace {
+
+/// Reads a CPI into `cube`. Throws core::InvalidArgument for samples that are not finite, unless
+/// they are allowed.
+void read_cpi(core::Cpu& cpu, const StapOptions& options, media::CubeReader& reader,
+              core::index_t cpi, Console& console, core::Array<stap::cfloat, 3>& cube) {
+    const std::string which =
+        reader.info().has_cpi_axis ? core::text("CPI ", cpi, ", ") : std::string();
+    console.phase(core::text("reading ", which, options.cube.path.string()));
+    reader.read(cube, cpi);
+    const core::index_t bad =
+        core::count_non_finite(cpu, core::View<const stap::cfloat, 3, core::Host>(cube));
+    console.done();
+    if (bad == 0) return;
+    const auto usable = [](stap::cfloat sample) { return core::is_finite(sample); };
+    const core::index_t first = std::find_if_not(cube.begin(), cube.end(), usable) - cube.begin();
+    const auto [channels, pulses, range_cells] = cube.extent();
+    const std::string found = core::text(
+        options.cube.path.string(), ": ", bad, " samples are NaN or infinite, the first at ", which,
+        "channel ", first / range_cells / pulses, ", pulse ", first / range_cells % pulses,
+        ", range cell ", first % range_cells);
+    core::expects(options.allow_nan, found, " (--allow-nan processes them anyway)");
+    console.note(found);
+}
 
 /// Processes the CPIs of a cube on `executor` one by one, and writes the requested outputs.
 template <class Executor>
@@ -51,7 +75,7 @@ class CubeRun {
   private:
     void process(core::index_t cpi) {
         core::Stopwatch watch;
-        read(cpi);
+        read_cpi(cpu_, options_, reader_, cpi, console_, cube_);
         const double read_ms = watch.ms();
         RunTimes times =
             run_on(executor_, setup_, cube_, results_, options_.common.repeat, console_);
@@ -78,27 +102,6 @@ class CubeRun {
         }
         times.add_stage("write", write_ms);
         times_.push_back(times);
-    }
-
-    void read(core::index_t cpi) {
-        const std::string which =
-            info_.has_cpi_axis ? core::text("CPI ", cpi, ", ") : std::string();
-        console_.phase(core::text("reading ", which, options_.cube.path.string()));
-        reader_.read(cube_, cpi);
-        const core::index_t bad =
-            core::count_non_finite(cpu_, core::View<const stap::cfloat, 3, core::Host>(cube_));
-        console_.done();
-        if (bad == 0) return;
-        const auto usable = [](stap::cfloat sample) { return core::is_finite(sample); };
-        const core::index_t first =
-            std::find_if_not(cube_.begin(), cube_.end(), usable) - cube_.begin();
-        const auto [channels, pulses, range_cells] = cube_.extent();
-        const std::string found = core::text(
-            options_.cube.path.string(), ": ", bad, " samples are NaN or infinite, the first at ",
-            which, "channel ", first / range_cells / pulses, ", pulse ",
-            first / range_cells % pulses, ", range cell ", first % range_cells);
-        core::expects(options_.allow_nan, found, " (--allow-nan processes them anyway)");
-        console_.note(found);
     }
 
     void finish(const std::optional<Truth>& truth, double read_ms, double start_ms) {
@@ -144,10 +147,23 @@ class CubeRun {
     std::vector<stap::Findings> findings_;  ///< of each CPI
 };
 
+void sweep_over_cube(const StapOptions& options, core::Cpu& cpu, media::CubeReader& reader,
+                     const core::Stopwatch& watch, Console& console) {
+    const std::optional<Truth> truth = read_truth(options, reader.info(), console);
+    expects_comparable(options, reader.info(), truth);
+    core::Array<stap::cfloat, 3> cube(reader.info().shape());
+    read_cpi(cpu, options, reader, 0, console, cube);
+    const double read_ms = watch.ms();
+    with_executor(options.common.device, cpu, console, [&](auto& executor) {
+        run_sweep_of_cube(executor, cpu, options, reader, cube, truth, read_ms, console);
+    });
+}
+
 void run(const StapOptions& options, core::Cpu& cpu, Console& console) {
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
     check_output_files(input_files(options), output_files(options), options.common);
+    if (!options.sweep.runs.empty()) return sweep_over_cube(options, cpu, reader, watch, console);
     const Configuration setup = configure(options, reader, console);
     const std::optional<Truth> truth = read_truth(options, reader.info(), console);
     const double read_ms = watch.ms();

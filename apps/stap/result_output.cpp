@@ -104,14 +104,22 @@ void ResultOutput::write_shifted(index_t cpi, const std::string& dataset,
     for (auto d = axis + 1; d < Rank; ++d) block *= values.extent()[d];
     const index_t of_all = block * values.extent()[axis];
     const int bins = setup_.problem.doppler_bins;
-    const index_t first_bin = options_.fftshift ? bin_of_row(0, bins) : 0;
-    if (first_bin > 0) {
+    const auto rotate = [&](index_t first_bin) {
         for (T* part = values.begin(); part != values.end(); part += of_all) {
             std::rotate(part, part + first_bin * block, part + of_all);
         }
-    }
+    };
+    const index_t first_bin = options_.fftshift ? bin_of_row(0, bins) : 0;
+    if (first_bin > 0) rotate(first_bin);
+    write_cpi(cpi, dataset, values, std::move(axes));
+    if (first_bin > 0) rotate(bins - first_bin);
+}
+
+template <class T, int Rank>
+void ResultOutput::write_cpi(index_t cpi, const std::string& dataset,
+                             const core::Array<T, Rank>& values, std::vector<std::string> axes) {
     if (!cube_.has_cpi_axis) {
-        file_.write(dataset, std::as_const(values).view(), axes);
+        file_.write(dataset, values.view(), axes);
         return;
     }
     core::Extents<Rank + 1> extent;

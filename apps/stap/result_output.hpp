@@ -19,7 +19,7 @@ class ResultOutput {
     ResultOutput(media::ResultFile& file, const StapOptions& options, const media::RadarCube& cube,
                  const Configuration& setup);
 
-    /// Writes the results of a CPI. With --fftshift, shifts their Doppler bins in place.
+    /// Writes the results of a CPI. With --fftshift, meanwhile shifts their Doppler bins in place.
     void write(core::index_t cpi, ResultArrays& results);
     /// Writes what all CPIs have in common: tables, steering vectors and attributes.
     void write_tables(const std::vector<stap::Findings>& findings, const ReportValues& values);
@@ -28,6 +28,9 @@ class ResultOutput {
     template <class T, int Rank>
     void write_shifted(core::index_t cpi, const std::string& dataset, core::Array<T, Rank>& values,
                        std::vector<std::string> axes);
+    template <class T, int Rank>
+    void write_cpi(core::index_t cpi, const std::string& dataset,
+                   const core::Array<T, Rank>& values, std::vector<std::string> axes);
     void write_coordinates();
     void write_detections(const std::vector<stap::Findings>& findings);
     void write_targets(const std::vector<stap::Findings>& findings);

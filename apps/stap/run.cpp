@@ -31,10 +31,9 @@ ResultArrays::ResultArrays(const stap::Problem& problem, const SavedResults& wan
 
 namespace {
 
-/// The cube and the results in the executor's memory.
+/// The results in the executor's memory.
 template <class Executor>
-struct ResidentArrays {
-    Resident<Executor, const cfloat, 3> cube;
+struct ResidentResults {
     Resident<Executor, cfloat, 3> output;
     Resident<Executor, int, 2> info;
     Resident<Executor, float, 2> pivot_ratio;
@@ -43,9 +42,8 @@ struct ResidentArrays {
     Resident<Executor, float, 3> statistic;
     Resident<Executor, int, 2> attempt;
 
-    ResidentArrays(Executor& executor, stap::CubeView<Host> of_cube, ResultArrays& results)
-        : cube(executor, of_cube),
-          output(executor, results.output),
+    ResidentResults(Executor& executor, ResultArrays& results)
+        : output(executor, results.output),
           info(executor, results.info),
           pivot_ratio(executor, results.pivot_ratio),
           covariance(executor, results.covariance),
@@ -53,7 +51,7 @@ struct ResidentArrays {
           statistic(executor, results.statistic),
           attempt(executor, results.attempt) {}
 
-    stap::Results<typename Executor::Space> results() {
+    stap::Results<typename Executor::Space> views() {
         return {output.view(),  info.view(),      pivot_ratio.view(), covariance.view(),
                 weights.view(), statistic.view(), attempt.view()};
     }
@@ -71,17 +69,6 @@ struct ResidentArrays {
 template <class... Arrays>
 index_t bytes_of(const Arrays&... arrays) {
     return ((arrays.size() * static_cast<index_t>(sizeof(*arrays.data()))) + ...);
-}
-
-template <class Executor>
-bool fits(const Executor& gpu, const stap::Problem& problem, stap::CubeView<Host> cube,
-          const ResultArrays& results) {
-    const index_t needed =
-        stap::workspace_bytes(problem) + cube.size() * static_cast<index_t>(sizeof(cfloat)) +
-        bytes_of(results.output, results.info, results.pivot_ratio, results.covariance,
-                 results.weights, results.statistic, results.attempt);
-    // A tenth is reserved for the libraries' own workspace.
-    return static_cast<double>(needed) < 0.9 * static_cast<double>(gpu.free_memory());
 }
 
 using SteeringView = core::View<const cfloat, 2, Host>;
@@ -105,33 +92,73 @@ RunTimes run_in_pieces(Executor& gpu, const stap::Problem& problem, SteeringView
     });
 }
 
+/// `load` copies the cube there.
+template <class Executor, class Load>
+RunTimes run_pipeline(Executor& executor, const Configuration& setup,
+                      stap::CubeView<typename Executor::Space> cube, const Load& load,
+                      ResultArrays& results, int repeat, Console& console) {
+    stap::Pipeline<Executor> pipeline(executor, setup.problem, setup.steering);
+    ResidentResults<Executor> resident(executor, results);
+    core::Timeline timeline;
+    return repeat_runs(repeat, console, [&] {
+        return run_resident(
+            executor, timeline, load, [&] { pipeline.run(cube, resident.views(), &timeline); },
+            [&] { resident.store(); });
+    });
+}
+
 }  // namespace
+
+template <class Executor>
+bool fits([[maybe_unused]] const Executor& executor, [[maybe_unused]] const stap::Problem& problem,
+          [[maybe_unused]] stap::CubeView<Host> cube,
+          [[maybe_unused]] const ResultArrays& results) {
+    if constexpr (is_gpu<Executor>) {
+        const index_t needed =
+            stap::workspace_bytes(problem) + cube.size() * static_cast<index_t>(sizeof(cfloat)) +
+            bytes_of(results.output, results.info, results.pivot_ratio, results.covariance,
+                     results.weights, results.statistic, results.attempt);
+        // A tenth is reserved for the libraries' own workspace.
+        return static_cast<double>(needed) < 0.9 * static_cast<double>(executor.free_memory());
+    }
+    return true;
+}
 
 template <class Executor>
 RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<Host> cube,
                 ResultArrays& results, int repeat, Console& console) {
-    const stap::Problem& problem = setup.problem;
-    const SteeringView steering = setup.steering;
     if constexpr (is_gpu<Executor>) {
-        if (!fits(executor, problem, cube, results)) {
-            return run_in_pieces(executor, problem, steering, cube, results, repeat, console);
+        if (!fits(executor, setup.problem, cube, results)) {
+            return run_in_pieces(executor, setup.problem, setup.steering, cube, results, repeat,
+                                 console);
         }
     }
-    stap::Pipeline<Executor> pipeline(executor, problem, steering);
-    ResidentArrays<Executor> resident(executor, cube, results);
-    core::Timeline timeline;
-    const auto load = [&] { resident.cube.load(cube); };
-    const auto compute = [&] { pipeline.run(resident.cube.view(), resident.results(), &timeline); };
-    return repeat_runs(repeat, console, [&] {
-        return run_resident(executor, timeline, load, compute, [&] { resident.store(); });
-    });
+    Resident<Executor, const cfloat, 3> resident(executor, cube);
+    return run_pipeline(
+        executor, setup, resident.view(), [&] { resident.load(cube); }, results, repeat, console);
+}
+
+template <class Executor>
+RunTimes run_on_resident(Executor& executor, const Configuration& setup,
+                         stap::CubeView<typename Executor::Space> cube, ResultArrays& results,
+                         int repeat, Console& console) {
+    return run_pipeline(
+        executor, setup, cube, [] {}, results, repeat, console);
 }
 
 template RunTimes run_on(core::Cpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,
                          Console&);
+template RunTimes run_on_resident(core::Cpu&, const Configuration&, stap::CubeView<Host>,
+                                  ResultArrays&, int, Console&);
+template bool fits(const core::Cpu&, const stap::Problem&, stap::CubeView<Host>,
+                   const ResultArrays&);
 #if APERTURE_CUDA
 template RunTimes run_on(core::Gpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,
                          Console&);
+template RunTimes run_on_resident(core::Gpu&, const Configuration&, stap::CubeView<core::Device>,
+                                  ResultArrays&, int, Console&);
+template bool fits(const core::Gpu&, const stap::Problem&, stap::CubeView<Host>,
+                   const ResultArrays&);
 #endif
 
 }  // namespace aperture::apps

@@ -30,5 +30,14 @@ struct ResultArrays {
 template <class Executor>
 RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<core::Host> cube,
                 ResultArrays& results, int repeat, Console& console);
+/// The same on a cube in the executor's memory, where it `fits`.
+template <class Executor>
+RunTimes run_on_resident(Executor& executor, const Configuration& setup,
+                         stap::CubeView<typename Executor::Space> cube, ResultArrays& results,
+                         int repeat, Console& console);
+/// Whether a cube in host memory fits the executor with its results.
+template <class Executor>
+bool fits(const Executor& executor, const stap::Problem& problem, stap::CubeView<core::Host> cube,
+          const ResultArrays& results);
 
 }  // namespace aperture::apps

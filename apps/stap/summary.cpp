@@ -198,11 +198,16 @@ void FactorisationHealth::add(const FactorisationHealth& other, long long cpi) {
     untrusted += other.untrusted;
 }
 
+void expects_factored(const std::filesystem::path& cube, const stap::Problem& problem,
+                      const FactorisationHealth& health) {
+    core::expects(health.failed < health.matrices, cube.string(), ": all ", health.matrices,
+                  " covariances failed; ", remedy(problem));
+}
+
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console) {
     const stap::Parameters& p = problem.parameters;
-    core::expects(health.failed < health.matrices, cube.string(), ": all ", health.matrices,
-                  " covariances failed; ", remedy(problem));
+    expects_factored(cube, problem, health);
     if (health.failed > 0) {
         console.warn_incomplete(core::text(
             share_of(health.failed, health.matrices), " failed, their output is 0 (the first: ",
@@ -248,7 +253,8 @@ ReportValues result_values(const stap::Problem& problem, const FactorisationHeal
 ReportValues accuracy_values(const Truth& truth) {
     return {{"planted_targets", integer(truth.targets.size())},
             {"found_targets", integer(truth.score.found_targets)},
-            {"false_detections", integer(truth.score.false_detections)}};
+            {"false_detections", integer(truth.score.false_detections)},
+            {"f_measure", truth.score.f_measure()}};
 }
 
 std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int doppler_bins) {

@@ -36,9 +36,11 @@ struct FactorisationHealth {
 };
 FactorisationHealth factorisation_health(const stap::Problem& problem, const ResultArrays& results);
 
+/// Throws core::InvalidArgument with the name of `cube` if all covariances failed.
+void expects_factored(const std::filesystem::path& cube, const stap::Problem& problem,
+                      const FactorisationHealth& health);
 /// Warns of problems of the result: covariances that failed, were repeated or loaded, and a
-/// false-alarm probability that is not kept. Throws core::InvalidArgument with the name of `cube`
-/// if all failed.
+/// false-alarm probability that is not kept. Throws as expects_factored.
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console);
 
@@ -46,7 +48,7 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
 /// detector, the numbers of `detections` and `targets` and whether `pfa_held`.
 ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
                            const std::vector<stap::Findings>& findings);
-/// `planted_targets`, `found_targets`, `false_detections`.
+/// `planted_targets`, `found_targets`, `false_detections`, `f_measure`.
 ReportValues accuracy_values(const Truth& truth);
 /// The values of each target in --report.
 std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int doppler_bins);

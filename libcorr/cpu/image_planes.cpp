@@ -87,11 +87,13 @@ struct PlaneOperations<core::Cpu> {
     core::Cpu& cpu;
     PlaneKind kind;
     Normalization normalization;
+    double orientation_sigma;
     BorderedPlane scalar;             ///< L* or luma, the input of derivatives
     core::Array<Moments, 2> moments;  ///< [plane][row]
+    core::Array<float, 4> tensor;     ///< workspace
 
-    PlaneOperations(core::Cpu& executor, PlaneKind plane_kind, Normalization to_plane)
-        : cpu(executor), kind(plane_kind), normalization(to_plane) {}
+    PlaneOperations(core::Cpu& executor, PlaneKind plane_kind, Normalization to_plane, double sigma)
+        : cpu(executor), kind(plane_kind), normalization(to_plane), orientation_sigma(sigma) {}
 
     void derive(const Image& image, const Mask& mask, const Planes& planes) {
         const auto [count, rows, columns] = planes.extent;
@@ -99,7 +101,7 @@ struct PlaneOperations<core::Cpu> {
         switch (kind) {
             case PlaneKind::lab_orientation:
                 derive_colour(image, mask, planes);
-                compute_orientations(cpu, scalar, planes.slice(0, 2, 4),
+                compute_orientations(cpu, scalar, orientation_sigma, tensor, planes.slice(0, 2, 4),
                                      [&](index_t y) { measure(mask, planes, 2, 4, y); });
                 break;
             case PlaneKind::grey:

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A band is processed tile by tile in a thread's L2 cache: products of derivatives; strips of rows
-// blurred down the columns, with sums in registers; the strip blurred along the rows and stored as
-// orientations.
+// Unless the blur reaches far, a band is processed tile by tile in a thread's L2 cache: products of
+// derivatives; strips of rows blurred down the columns, with sums in registers; the strip blurred
+// along the rows and stored as orientations.
 #include "libcorr/cpu/orientation.hpp"
 
 #include <algorithm>
 
+#include "aperture/signal/resample.hpp"
 #include "libcore/rounding.hpp"
 #include "libsignal/cpu/image.hpp"
 
@@ -139,12 +140,47 @@ void orient_band(const BorderedPlane& lightness, const TensorWeights& weights, i
     }
 }
 
+/// With any sigma: one stage after the other, each for the whole image.
+void orient_by_stages(core::Cpu& cpu, const BorderedPlane& lightness, double sigma,
+                      core::Array<float, 4>& tensor, const core::View<float, 3, core::Host>& planes,
+                      const std::function<void(index_t)>& row_stored) {
+    const Shape shape = lightness.shape();
+    tensor.reshape({2, 3, shape.rows, shape.columns});
+    core::for_each_task(cpu, shape.rows, 0, [&](index_t y, std::byte*) {
+        const DerivativeRows rows(lightness, y);
+        for (index_t x = 0; x < shape.columns; ++x) {
+            const float by_x = rows.by_x(x);
+            const float by_y = rows.by_y(x);
+            tensor(0, 0, y, x) = by_x * by_x;
+            tensor(0, 1, y, x) = by_x * by_y;
+            tensor(0, 2, y, x) = by_y * by_y;
+        }
+    });
+    for (index_t p = 0; p < 3; ++p) {
+        signal::gaussian_blur(cpu, tensor.view()[0][p], static_cast<float>(sigma),
+                              tensor.view()[1][p]);
+    }
+    core::for_each_task(cpu, shape.rows, 0, [&](index_t y, std::byte*) {
+        for (index_t x = 0; x < shape.columns; ++x) {
+            const auto orientation =
+                orientation_of(tensor(1, 0, y, x), tensor(1, 1, y, x), tensor(1, 2, y, x));
+            planes(0, y, x) = orientation.cosine;
+            planes(1, y, x) = orientation.sine;
+        }
+        row_stored(y);
+    });
+}
+
 }  // namespace
 
-void compute_orientations(core::Cpu& cpu, const BorderedPlane& lightness,
+void compute_orientations(core::Cpu& cpu, const BorderedPlane& lightness, double sigma,
+                          core::Array<float, 4>& tensor,
                           const core::View<float, 3, core::Host>& planes,
                           const std::function<void(index_t)>& row_stored) {
-    const TensorWeights weights = tensor_weights();
+    if (!blurs_within_reach(sigma)) {
+        return orient_by_stages(cpu, lightness, sigma, tensor, planes, row_stored);
+    }
+    const TensorWeights weights = tensor_weights(sigma);
     const index_t rows = lightness.shape().rows;
     core::for_each_task(cpu, core::ceil_div(rows, band_rows), sizeof(Scratch),
                         [&](index_t band, std::byte* scratch) {

@@ -61,8 +61,9 @@ class DerivativeRows {
 };
 
 /// Computes orientations (PlaneKind::lab_orientation) from the lightness, [cosine, sine][row]
-/// [column], and calls row_stored(row) after each row.
-void compute_orientations(core::Cpu& cpu, const BorderedPlane& lightness,
+/// [column], and calls row_stored(row) after each row. `tensor` is workspace.
+void compute_orientations(core::Cpu& cpu, const BorderedPlane& lightness, double sigma,
+                          core::Array<float, 4>& tensor,
                           const core::View<float, 3, core::Host>& planes,
                           const std::function<void(index_t)>& row_stored);
 

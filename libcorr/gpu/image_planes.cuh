@@ -7,6 +7,7 @@
 #include "aperture/core/array.hpp"
 #include "libcorr/gpu/orientation.cuh"
 #include "libcorr/image_planes.hpp"
+#include "libsignal/gpu/resample.cuh"
 
 namespace aperture::corr::gpu {
 
@@ -23,7 +24,7 @@ struct Image {
     }
 };
 
-// Pixel-wise formulas: `count` values of planes.
+// Formulas: `count` values of planes at a pixel.
 
 /// a* and b*; L* is stored separately.
 struct LabPixel {
@@ -57,18 +58,48 @@ struct RgbPixel {
     }
 };
 
-/// Computes planes whose pixels depend on their own pixel only, and their moments. Thread: the
-/// pixels of a column, tile_warps rows apart. Warp: tile_columns pixels of a row. Block: a tile.
-/// Grid: columns, rows. Shared memory: the warps' sums, 448 bytes at most. Bytes moved and flops a
-/// pixel of a colour image: L*a*b* 24 and 190, luma 16 and 6, RGB 24 and none, and 4 in double a
-/// value for moments. Bound by memory: L*a*b* of 500 x 500 pixels takes 1.3 us on an H200. Sources:
-/// PlaneKind.
+/// Computes planes by a formula for each pixel, and their moments. Thread: the pixels of a column,
+/// tile_warps rows apart. Warp: tile_columns pixels of a row. Block: a tile. Grid: columns, rows.
+/// Shared memory: the warps' sums, 448 bytes at most. Bytes moved and flops a pixel of a colour
+/// image: L*a*b* 24 and 190, luma 16 and 6, RGB 24 and none, and 4 in double a value for moments.
+/// Bound by memory: L*a*b* of 500 x 500 pixels takes 1.3 us on an H200. Sources: PlaneKind.
 template <class Pixel>
 __global__ void __launch_bounds__(tile_threads)
     pixel_kernel(Image image, Pixel pixel, TileMoments moments, Planes<float> planes) {
     write_tile<Pixel::count>(planes, moments,
                              [&](int y, int x, float* values) { pixel(image, y, x, values); });
 }
+
+/// Products of the derivatives of the lightness.
+struct TensorPixel {
+    static constexpr int count = 3;
+    Planes<const float> lightness;
+
+    __device__ __forceinline__ void operator()(const Image&, int y, int x, float* values) const {
+        using signal::gpu::inside;
+        const auto at = [&](int down, int across) {
+            return lightness(0, inside(y + down, rows_of(lightness)),
+                             inside(x + across, columns_of(lightness)));
+        };
+        const float by_x = derivative(at(0, -2), at(0, -1), at(0, 1), at(0, 2));
+        const float by_y = derivative(at(-2, 0), at(-1, 0), at(1, 0), at(2, 0));
+        values[0] = by_x * by_x;
+        values[1] = by_x * by_y;
+        values[2] = by_y * by_y;
+    }
+};
+/// Orientations of a blurred tensor.
+struct OrientationPixel {
+    static constexpr int count = 2;
+    Planes<const float> tensor;
+
+    __device__ __forceinline__ void operator()(const Image&, int y, int x, float* values) const {
+        const Orientation<float> orientation =
+            orientation_of(tensor(0, y, x), tensor(1, y, x), tensor(2, y, x));
+        values[0] = orientation.cosine;
+        values[1] = orientation.sine;
+    }
+};
 
 inline constexpr int gradient_rows = tile_rows + 2 * derivative_reach;
 inline constexpr int gradient_columns = tile_columns + 2 * derivative_reach;
@@ -109,12 +140,15 @@ struct PlaneOperations {
     Executor& executor;
     PlaneKind kind;
     Normalization normalization;
+    double orientation_sigma;
     core::Array<float, 2, Space> lightness;
+    core::Array<float, 3, Space> products;
+    core::Array<float, 3, Space> tensor;
     core::Array<Moments, 2, Space> moments;  ///< [plane][block]
     core::Array<Normalizer, 1, Space> normalizers;
 
-    PlaneOperations(Executor& device, PlaneKind plane_kind, Normalization to_plane)
-        : executor(device), kind(plane_kind), normalization(to_plane) {}
+    PlaneOperations(Executor& device, PlaneKind plane_kind, Normalization to_plane, double sigma)
+        : executor(device), kind(plane_kind), normalization(to_plane), orientation_sigma(sigma) {}
 
     void derive(const core::View<const float, 3, Space>& view,
                 const core::View<const float, 2, Space>& mask,
@@ -165,9 +199,21 @@ struct PlaneOperations {
         lightness.reshape({planes.extent[1], planes.extent[2]});
         const gpu::Planes<float> scalar = signal::gpu::planes_of(lightness.view());
         derive_pixels(image, gpu::LabPixel{scalar}, to_moments, planes.slice(0, 0, 2));
-        core::launch(executor, &gpu::orientation_kernel,
-                     gpu::tile_config(planes, 1, gpu::orientation_shared), scalar, tensor_weights(),
-                     to_moments.of_plane(2), planes.slice(0, 2, 4));
+        const gpu::Planes<float> orientations = planes.slice(0, 2, 4);
+        if (blurs_within_reach(orientation_sigma)) {
+            core::launch(executor, &gpu::orientation_kernel,
+                         gpu::tile_config(planes, 1, gpu::orientation_shared), scalar,
+                         tensor_weights(orientation_sigma), to_moments.of_plane(2), orientations);
+            return;
+        }
+        products.reshape({3, planes.extent[1], planes.extent[2]});
+        tensor.reshape(products.extent());
+        const gpu::Planes<float> from = signal::gpu::planes_of(products.view());
+        const gpu::Planes<float> blurred = signal::gpu::planes_of(tensor.view());
+        derive_pixels(image, gpu::TensorPixel{scalar}, {nullptr, 0, {}}, from);
+        signal::gpu::blur(executor, gpu::Planes<const float>(from),
+                          static_cast<float>(orientation_sigma), 3, blurred);
+        derive_pixels(image, gpu::OrientationPixel{blurred}, to_moments.of_plane(2), orientations);
     }
 
     void normalize(const gpu::TileMoments& parts, const gpu::Planes<float>& planes) {

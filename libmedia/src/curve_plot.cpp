@@ -45,10 +45,11 @@ struct Range {
     }
 };
 
-/// The plane of the curves: x, and y or log10 y.
+/// The plane of the curves: x or log10 x, and y or log10 y.
 struct Plane {
     PlotArea area{left_margin, top_margin, plot_columns, plot_rows};
     bool logarithmic;
+    bool logarithmic_x;
     Range x{};
     Range y{};
 
@@ -56,8 +57,9 @@ struct Plane {
         return std::isfinite(value) && (!logarithmic || value > 0);
     }
     double height(double value) const { return logarithmic ? std::log10(value) : value; }
+    double across(double value) const { return logarithmic_x ? std::log10(value) : value; }
     double column(double value) const {
-        return area.left + (value - x.low) / (x.high - x.low) * (area.columns - 1) + 0.5;
+        return area.left + (across(value) - x.low) / (x.high - x.low) * (area.columns - 1) + 0.5;
     }
     double row(double at) const {
         return area.top + (y.high - at) / (y.high - y.low) * (area.rows - 1) + 0.5;
@@ -81,14 +83,14 @@ void settle_linear(Range& y, double lowest) {
 }
 
 Plane plane_of(const CurvePlot& plot) {
-    Plane plane{.logarithmic = plot.logarithmic};
+    Plane plane{.logarithmic = plot.logarithmic, .logarithmic_x = plot.logarithmic_x};
     for (const Curve& curve : plot.curves) {
         core::expects(curve.x.size() == curve.y.size(), "curve has ", curve.x.size(), " x but ",
                       curve.y.size(), " y");
         for (std::size_t i = 0; i < curve.x.size(); ++i) {
-            core::expects(std::isfinite(curve.x[i]), "x of a curve must be finite, is ",
-                          curve.x[i]);
-            plane.x.include(curve.x[i]);
+            const double across = plane.across(curve.x[i]);
+            core::expects(std::isfinite(across), "x of a curve must be finite, is ", curve.x[i]);
+            plane.x.include(across);
             if (plane.is_drawn(curve.y[i])) plane.y.include(plane.height(curve.y[i]));
         }
     }
@@ -121,12 +123,17 @@ void draw_rows(Figure& figure, const Plane& plane) {
 
 void draw_axes(Figure& figure, const CurvePlot& plot, const Plane& plane) {
     const PlotArea& area = plane.area;
+    const int most = area.columns / tick_columns;
     const std::vector<double> across =
-        ticks(plane.x.low, plane.x.high, area.columns / tick_columns);
+        plane.logarithmic_x
+            ? logarithmic_ticks(std::pow(10, plane.x.low), std::pow(10, plane.x.high), most)
+            : ticks(plane.x.low, plane.x.high, most);
     for (const double value : across) {
         const auto x = static_cast<int>(std::floor(plane.column(value)));
         figure.fill({double(x), double(area.top), 1, double(area.rows)}, grid);
-        draw_tick_below(figure, area, x, tick_text(value, step_of(across)));
+        draw_tick_below(
+            figure, area, x,
+            plane.logarithmic_x ? core::text(value) : tick_text(value, step_of(across)));
     }
     draw_rows(figure, plane);
     draw_frame(figure, area);
@@ -161,7 +168,8 @@ Figure plot(const CurvePlot& plot) {
                   area.top + std::max(area.rows, legend_rows) + bottom_margin);
     draw_axes(figure, plot, plane);
     for (const double x : plot.marked_x) {
-        const double column = plane.column(std::clamp(x, plane.x.low, plane.x.high));
+        const double column =
+            std::clamp(plane.column(x), double(area.left), double(area.left + area.columns));
         figure.line(std::array{Point{column, double(area.top)},
                                Point{column, double(area.top + area.rows)}},
                     {ink, 1, 3});

@@ -98,4 +98,21 @@ std::vector<double> ticks(double first, double last, int most) {
     return values;
 }
 
+std::vector<double> logarithmic_ticks(double low, double high, int most) {
+    const double ends[2] = {low * (1 - 1e-9), high * (1 + 1e-9)};
+    const auto first = static_cast<int>(std::ceil(std::log10(ends[0])));
+    const auto last = static_cast<int>(std::floor(std::log10(ends[1])));
+    const bool few = 3 * (last - first + 1) <= most;
+    const int step = few ? 1 : 1 + (last - first) / std::max(1, most);
+    std::vector<double> values;
+    for (int decade = few ? first - 1 : first; decade <= last; decade += step) {
+        for (const double factor : {1.0, 2.0, 5.0}) {
+            const double value = factor * std::pow(10, decade);
+            const bool inside = value >= ends[0] && value <= ends[1];
+            if (inside && (few || factor == 1)) values.push_back(value);
+        }
+    }
+    return values.size() < 2 ? ticks(low, high, most) : values;
+}
+
 }  // namespace aperture::media

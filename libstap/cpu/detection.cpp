@@ -165,6 +165,17 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
     return detections;
 }
 
+std::vector<Detection> detections_at(const Problem& problem, double pfa,
+                                     const std::vector<Detection>& detections) {
+    const std::vector<double> threshold = detection_thresholds(problem, pfa);
+    std::vector<Detection> above;
+    for (Detection detection : detections) {
+        detection.threshold = threshold[static_cast<std::size_t>(detection.range_cell)];
+        if (detection.statistic > detection.threshold) above.push_back(detection);
+    }
+    return above;
+}
+
 int nearest_doppler_bin(double doppler, int bins) {
     return static_cast<int>(std::lround(doppler * bins) + bins) % bins;
 }

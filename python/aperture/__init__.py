@@ -6,7 +6,7 @@ Functions take arrays of NumPy, or of libraries that NumPy can read, and return 
 library. They release the interpreter's lock while they compute.
 """
 
-from aperture import compose, dense
+from aperture import compose, dense, sweep
 from aperture._background import BackgroundSubtractor, foreground_masks
 from aperture._camera import CameraMotion
 from aperture._corr import Correlation, CorrelationLengths, Peak, correlate
@@ -76,6 +76,7 @@ __all__ = [
     "solve_horn_schunck",
     "stap",
     "stencil",
+    "sweep",
     "tall_svd",
     "warp",
 ]

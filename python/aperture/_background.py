@@ -119,8 +119,7 @@ class BackgroundSubtractor:
         self._threads = threads_for(threads)
         # Refuses parameters out of range.
         core.OnlinePca(1, self._parameters, self._threads)
-        self._finder = _mask_finder(
-            self._threads,
+        masks = mask_parameters(
             threshold,
             noise_multiple=noise_multiple,
             clean=clean,
@@ -130,6 +129,7 @@ class BackgroundSubtractor:
             remove_shadows=remove_shadows,
             remove_light=remove_light,
         )
+        self._finder = core.MaskFinder(masks, self._threads)
         self._first: list[Array] = []
         self._shape: tuple[int, ...] = ()
         self._online: Any = None
@@ -343,8 +343,7 @@ def foreground_masks(
     [0, 88, 0]
     """
     place = HostPlace(frames, threads)
-    finder = _mask_finder(
-        place.where,
+    parameters = mask_parameters(
         threshold,
         noise_multiple=noise_multiple,
         clean=clean,
@@ -354,6 +353,7 @@ def foreground_masks(
         remove_shadows=remove_shadows,
         remove_light=remove_light,
     )
+    finder = core.MaskFinder(parameters, place.where)
     host = host_frames("frames", place, frames)
     ground = place.fetched("background", background)
     if ground.shape == host.shape[1:]:
@@ -370,12 +370,13 @@ def foreground_masks(
     return place.result(masks, None)
 
 
-def _mask_finder(threads: int, threshold: float | None, **parameters: Any) -> Any:
+def mask_parameters(threshold: float | None = _MASK.threshold, **parameters: Any) -> Any:
+    """Those of :func:`foreground_masks`, as core.MaskParameters."""
     given = core.MaskParameters()
     if threshold is not None:
         given.threshold = number("threshold", threshold)
     assign(given, **parameters)
-    return core.MaskFinder(given, threads)
+    return given
 
 
 def host_frames(name: str, place: HostPlace, frames: Any) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from aperture import _arrays
 from aperture._extension import core
 from aperture._kept import kept
-from aperture._parameters import assign, whole_numbers
+from aperture._parameters import assign, number, whole_numbers
 from aperture._places import Place, at_place
 
 _DEFAULTS = core.CorrParameters()
@@ -122,6 +122,7 @@ def correlate(
     offsets: tuple[int, int] | None = None,
     signed: bool | None = None,
     planes: str | None = _DEFAULTS.planes,
+    sigma: float = _DEFAULTS.sigma,
     normalize: str | None = None,
     estimator: str = _DEFAULTS.estimator,
     mask: Any = None,
@@ -152,6 +153,9 @@ def correlate(
     planes : {"lab-orientation", "grey", "rgb", "gradient"} or None
         What is correlated: a* and b* of CIE L*a*b* and the orientation of edges; luma; red, green
         and blue; or the derivatives of luma. None: ``a`` and ``b`` are planes.
+    sigma : float
+        Of "lab-orientation": standard deviation in pixels of the Gaussian that orientations are
+        averaged with, up to 100.
     normalize : {"plane", "none"}, optional
         Each plane scaled to zero mean and unit energy, or unchanged. Default: "plane", but "none"
         for given planes.
@@ -209,7 +213,14 @@ def correlate(
     (4, 7)
     """
     parameters = core.CorrParameters()
-    assign(parameters, planes=planes, estimator=estimator, method=method, precision=precision)
+    assign(
+        parameters,
+        planes=planes,
+        sigma=number("sigma", sigma),
+        estimator=estimator,
+        method=method,
+        precision=precision,
+    )
     if normalize is not None:
         assign(parameters, normalize=normalize)
     if signed is not None:
@@ -257,6 +268,8 @@ def _correlate(
         else kept(made_for, lambda: _prepared(place, parameters, extent, pair, ()))
     )
     with objects as work:
+        # An object of an earlier call may have another.
+        work.set_sigma(parameters.sigma)
         shape = work.shape
         surface = place.new(shape[1:], np.float64)
         contributions = place.new(shape, np.float64)

@@ -136,18 +136,10 @@ def rpca(
     >>> bool(np.abs(parts.sparse - sparse).max() < 1e-3)
     True
     """
-    shape = _arrays.shape_of("matrix", matrix)
-    if len(shape) < 2:
-        raise ValueError(f"matrix: shape {shape}, expected [frame, value] or [frame, ...]")
-    if 0 in shape:
-        raise ValueError(f"matrix: shape {shape} is empty")
+    matrix, dtype = _observations(matrix)
     expects_progress(progress)
     if out is not None and not isinstance(out, RpcaResult):
         raise TypeError(f"out: expected an RpcaResult, not {type(out).__name__}")
-    if not hasattr(matrix, "reshape"):
-        matrix = _arrays.host_array("matrix", matrix)
-    given_type = str(getattr(matrix.dtype, "name", matrix.dtype))
-    dtype = np.dtype(np.float64 if given_type.endswith(("float64", "float128")) else np.float32)
     parameters = _rpca_parameters(dtype, solver, svd, rank, lam, tolerance, max_iterations)
     return at_place(
         matrix,
@@ -155,6 +147,61 @@ def rpca(
         threads,
         lambda place: _separate(place, matrix, dtype, parameters, progress, out),
     )
+
+
+class RepeatedRpca:
+    """Background of the same frames with several values of ``lam``: the frames are converted and
+    copied to a GPU once. ``parameters`` are others of :func:`rpca`."""
+
+    def __init__(
+        self,
+        matrix: Any,
+        *,
+        device: str = "auto",
+        threads: int | None = None,
+        solver: str = _DEFAULTS.solver,
+        svd: str = _DEFAULTS.svd,
+        rank: int | None = None,
+        tolerance: float = _DEFAULTS.tolerance,
+        max_iterations: int = _DEFAULTS.max_iterations,
+    ) -> None:
+        matrix, self._dtype = _observations(matrix)
+        self._shape = tuple(matrix.shape)
+        self._given = (solver, svd, rank)
+        self._stop = (tolerance, max_iterations)
+        at_place(matrix, device, threads, lambda place: self._load(place, matrix))
+
+    def _parameters(self, lam: float | None) -> Any:
+        return _rpca_parameters(self._dtype, *self._given, lam, *self._stop)
+
+    def _load(self, place: Place, matrix: Any) -> None:
+        self._place = place
+        self._m = place.input("matrix", matrix.reshape(self._shape[0], -1), self._dtype)
+        make = getattr(place.core, f"RobustPca_{self._dtype}")
+        self._pca = make(*self._m.shape, self._parameters(None), place.where)
+
+    def run(self, lam: float | None) -> tuple[Any, Any]:
+        """The low-rank part and a core.RpcaOutcome."""
+        place = self._place
+        self._pca.set_lambda(self._parameters(lam).lam)
+        low_rank, sparse = (place.output("", None, self._shape, self._dtype) for _ in range(2))
+        parts = [place.handle(array, self._pca) for array in (self._m, low_rank, sparse)]
+        outcome = self._pca.run(place.stream(self._pca), *parts, None)
+        return place.result(low_rank, self._pca), outcome
+
+
+def _observations(matrix: Any) -> tuple[Any, np.dtype[Any]]:
+    """The matrix as an array, and the type to compute in."""
+    shape = _arrays.shape_of("matrix", matrix)
+    if len(shape) < 2:
+        raise ValueError(f"matrix: shape {shape}, expected [frame, value] or [frame, ...]")
+    if 0 in shape:
+        raise ValueError(f"matrix: shape {shape} is empty")
+    if not hasattr(matrix, "reshape"):
+        matrix = _arrays.host_array("matrix", matrix)
+    given_type = str(getattr(matrix.dtype, "name", matrix.dtype))
+    double = given_type.endswith(("float64", "float128"))
+    return matrix, np.dtype(np.float64 if double else np.float32)
 
 
 def _separate(

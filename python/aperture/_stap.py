@@ -231,7 +231,7 @@ class Stap:
             result._time = lambda: dict(pipeline.stage_times(run))
         if self._detects:
             statistic, attempt = arrays["statistic"], arrays["attempt"]
-            result._find = lambda: self._find_targets(place, cube, statistic, attempt)
+            result._find = lambda: self._find_targets(place, cube, statistic, attempt, self._pfa)
             if place.core is core:
                 # The caller may change the cube.
                 result._evaluate()
@@ -324,8 +324,38 @@ class Stap:
             arrays.append(("statistic", maps, np.float32))
         return arrays
 
+    def _with_rate(self, cube: Any, result: StapResult, pfa: float) -> StapResult:
+        """The result with detections at another false-alarm probability, found when asked for."""
+
+        def find(place: Place) -> Any:
+            return self._find_targets(place, cube, result.statistic, result.attempt, pfa)
+
+        arrays = {name: value for name, value in vars(result).items() if not name.startswith("_")}
+        arrays["threshold"] = np.array(self._problem.thresholds(pfa))
+        other = StapResult(**arrays)
+        other._timings = result.timings
+        other._find = lambda: at_place(cube, self._device, self._threads, find)
+        return other
+
+    def _count_detections(
+        self,
+        cube: Any,
+        result: StapResult,
+        rates: list[float],
+        cells: list[int],
+        dopplers: list[float],
+    ) -> list[tuple[int, int, int]]:
+        """Detections at each rate, how many of the targets they find, and how many are false."""
+
+        def count(place: Place) -> Any:
+            statistic = np.ascontiguousarray(place.host(result.statistic))
+            return self._problem.count_detections(rates, statistic, cells, dopplers)
+
+        counts: list[tuple[int, int, int]] = at_place(cube, self._device, self._threads, count)
+        return counts
+
     def _find_targets(
-        self, place: Place, cube: Any, statistic: Any, attempt: Any
+        self, place: Place, cube: Any, statistic: Any, attempt: Any, pfa: float
     ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
         """Detections and targets of all CPIs."""
         samples = _arrays.converted("cube", place.host(cube), np.complex64)
@@ -335,7 +365,7 @@ class Stap:
         rows: list[tuple[Any, ...]] = []
         target_rows: list[tuple[Any, ...]] = []
         for cpi, one in enumerate(zip(samples, statistics, attempts, strict=True)):
-            found = self._problem.find_targets(threads_for(self._threads), self._pfa, *one)
+            found = self._problem.find_targets(threads_for(self._threads), pfa, *one)
             self._add_rows(cpi, found, rows, target_rows)
         return np.array(rows, DETECTION_TYPE), np.array(target_rows, TARGET_TYPE)
 

@@ -53,6 +53,8 @@ class ImageCorrelation {
         });
     }
 
+    void set_sigma(double sigma) { correlator_->set_orientation_sigma(sigma); }
+
     /// Planes, rows and columns of the results.
     std::tuple<index_t, index_t, index_t> shape() const {
         const corr::Shape extent = correlator_->problem().lags.extent();
@@ -111,6 +113,7 @@ void bind_correlation(nb::module_& module) {
     nb::class_<Correlation> bound(module, "ImageCorrelation");
     bound.def(nb::init<int>())
         .def("prepare", &Correlation::prepare)
+        .def("set_sigma", &Correlation::set_sigma)
         .def_prop_ro("shape", &Correlation::shape)
         .def_prop_ro("lags", &Correlation::lags)
         .def_prop_ro("method", &Correlation::method)
@@ -178,6 +181,7 @@ void bind_parameters(nb::module_& module) {
         .def_prop_rw(
             "signed", [](const Parameters& p) { return p.both_signs.value_or(false); },
             [](Parameters& p, bool both_signs) { p.both_signs = both_signs; })
+        .def_rw("sigma", &Parameters::orientation_sigma)
         .def("set_offsets", [](Parameters& p, index_t rows, index_t columns) {
             p.offsets = corr::Shape{rows, columns};
         });

@@ -1,17 +1,24 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "aperture/core/shape.hpp"
 #include "aperture/rpca/clip_background.hpp"
 #include "aperture/rpca/mask.hpp"
 #include "aperture/rpca/online_pca.hpp"
+#include "aperture/rpca/score.hpp"
 #include "aperture/rpca/temporal_median.hpp"
 #include "aperture/rpca/words.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/bindings.hpp"
 #include "python/src/words.hpp"
@@ -76,6 +83,8 @@ class RobustPcaOn {
         return outcome;
     }
 
+    void set_lambda(double lambda) { pca_->set_lambda(lambda); }
+
     Worker& worker() { return worker_; }
 
   private:
@@ -89,7 +98,8 @@ void bind_robust_pca(nb::module_& module, const char* name) {
     const auto array = [] { return nb::arg().noconvert(); };
     nb::class_<Pca> bound(module, name);
     bound.def(nb::init<index_t, index_t, const rpca::Parameters&, int>())
-        .def("run", &Pca::run, nb::arg(), array(), array(), array(), nb::arg().none());
+        .def("run", &Pca::run, nb::arg(), array(), array(), array(), nb::arg().none())
+        .def("set_lambda", &Pca::set_lambda);
     bind_stream(bound);
 }
 
@@ -174,6 +184,64 @@ class MaskFinder {
     core::Array<float, 2> scales_;  ///< of the differences
 };
 
+/// score(frame) of each frame.
+template <class T, class ScoreFrame>
+std::vector<T> scores_of_frames(core::Cpu& cpu, index_t frames, const ScoreFrame& score) {
+    std::vector<T> scores(static_cast<std::size_t>(frames));
+    core::for_each_task(cpu, frames, 0, [&](index_t frame, std::byte* /*scratch*/) {
+        scores[static_cast<std::size_t>(frame)] = score(frame);
+    });
+    return scores;
+}
+
+rpca::Score score_masks(const ArrayIn<const std::uint8_t, 3, Host>& masks,
+                        const ArrayIn<const std::uint8_t, 3, Host>& truth, int threads) {
+    const auto found = view_of<const std::uint8_t, 3>(masks);
+    const auto labels = view_of<const std::uint8_t, 3>(truth);
+    core::expects_shape("truth", labels, found.extent);
+    rpca::Score sum;
+    CpuWorker worker(threads);
+    worker.run([&] {
+        const auto scores = scores_of_frames<rpca::Score>(
+            worker.executor(), found.extent[0],
+            [&](index_t frame) { return rpca::score(found[frame], labels[frame], {}); });
+        for (const rpca::Score& score : scores) sum += score;
+    });
+    return sum;
+}
+
+/// Scores of comparisons of frames with their backgrounds, and the numbers of pixels that move.
+std::vector<std::pair<rpca::Score, index_t>> score_thresholds(
+    const ArrayIn<const float, 4, Host>& frames, const ArrayIn<const float, 4, Host>& backgrounds,
+    const ArrayIn<const std::uint8_t, 3, Host>& truth, const std::vector<double>& thresholds,
+    int threads) {
+    const auto extent = view_of<const float, 4>(frames).extent;
+    const auto from = frames_of<const float, Host>(FramesIn<const float, Host>(frames));
+    const auto ground = frames_of<const float, Host>(FramesIn<const float, Host>(backgrounds));
+    const auto labels = view_of<const std::uint8_t, 3>(truth);
+    core::expects_shape("truth", labels, {extent[0], extent[2], extent[3]});
+    for (const double threshold : thresholds) rpca::validate({.threshold = threshold});
+    std::vector<std::pair<rpca::Score, index_t>> sums(thresholds.size());
+    CpuWorker worker(threads);
+    worker.run([&] {
+        core::Array<float, 4> differences(extent);
+        rpca::subtract_backgrounds(worker.executor(), from, ground,
+                                   {differences.data(), from.extent});
+        const auto scores = scores_of_frames<std::vector<rpca::ThresholdScore>>(
+            worker.executor(), extent[0], [&](index_t frame) {
+                return rpca::score_thresholds(std::as_const(differences).view()[frame],
+                                              labels[frame], thresholds);
+            });
+        for (const auto& of_frame : scores) {
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+                sums[i].first += of_frame[i].score;
+                sums[i].second += of_frame[i].foreground;
+            }
+        }
+    });
+    return sums;
+}
+
 void bind_parameters(nb::module_& module) {
     using rpca::MaskParameters;
     using rpca::OnlineParameters;
@@ -210,7 +278,8 @@ void bind_parameters(nb::module_& module) {
         .def_rw("hysteresis", &MaskParameters::hysteresis)
         .def_rw("fill_holes", &MaskParameters::fill_holes)
         .def_rw("remove_shadows", &MaskParameters::remove_shadows)
-        .def_rw("remove_light", &MaskParameters::remove_light);
+        .def_rw("remove_light", &MaskParameters::remove_light)
+        .def("only_compares", &MaskParameters::only_compares);
 }
 
 void bind_subtraction(nb::module_& module) {
@@ -220,6 +289,16 @@ void bind_subtraction(nb::module_& module) {
         .def("begin", &OnlinePca::begin, array())
         .def("next", &OnlinePca::next, array(), array())
         .def("learn", &OnlinePca::learn, array());
+    nb::class_<rpca::Score>(module, "MaskScore")
+        .def_prop_ro("f_measure", &rpca::Score::f_measure)
+        .def_prop_ro("precision", &rpca::Score::precision)
+        .def_prop_ro("recall", &rpca::Score::recall)
+        .def_prop_ro("fpr", &rpca::Score::false_positive_rate)
+        .def_prop_ro("fnr", &rpca::Score::false_negative_rate)
+        .def_prop_ro("pwc", &rpca::Score::percentage_of_wrong);
+    module.def("score_masks", &score_masks, array(), array(), nb::arg());
+    module.def("score_thresholds", &score_thresholds, array(), array(), array(), nb::arg(),
+               nb::arg());
     nb::class_<MaskFinder>(module, "MaskFinder")
         .def(nb::init<const rpca::MaskParameters&, int>())
         .def("find", &MaskFinder::find, array(), array(), array(), nb::arg("anew"),

@@ -104,6 +104,27 @@ class StapProblem {
         return {detections, targets};
     }
 
+    /// For each rate, the number of detections, and of targets and false detections among them.
+    std::vector<std::tuple<index_t, index_t, index_t>> count_detections(
+        const std::vector<double>& rates, const ArrayIn<const float, 3, Host>& statistic,
+        const std::vector<index_t>& cells, const std::vector<double>& dopplers) const {
+        std::vector<stap::Target> targets;
+        for (std::size_t t = 0; t < cells.size(); ++t) {
+            targets.push_back({.range_cell = cells[t], .doppler = dopplers.at(t)});
+        }
+        const std::vector<stap::Detection> most =
+            stap::find_detections(problem_, *std::max_element(rates.begin(), rates.end()),
+                                  view_of<const float, 3>(statistic), grid_.row_length);
+        std::vector<std::tuple<index_t, index_t, index_t>> counts;
+        for (const double pfa : rates) {
+            const auto found = stap::detections_at(problem_, pfa, most);
+            const auto score = stap::score_detections(found, targets, problem_.doppler_bins);
+            counts.emplace_back(static_cast<index_t>(found.size()), score.found_targets,
+                                score.false_detections);
+        }
+        return counts;
+    }
+
     /// Spectra over [Doppler bin][azimuth]; see stap::interference_spectra.
     void interference_spectra(int threads, const Cube& cube, index_t range_cell,
                               const std::vector<double>& azimuths, double spacing,
@@ -275,6 +296,8 @@ void bind_problem(nb::module_& module) {
         .def_prop_ro("training_sets",
                      [](const StapProblem& p) { return p.problem().training_sets; })
         .def("thresholds", &StapProblem::thresholds)
+        .def("count_detections", &StapProblem::count_detections, nb::arg(), nb::arg().noconvert(),
+             nb::arg(), nb::arg())
         .def("interference_spectra", &StapProblem::interference_spectra, nb::arg(),
              nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(),
              nb::arg().noconvert())

@@ -87,6 +87,7 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
             "offsets": ("offsets", "(default: half the image)", None),
             "signed": ("signed", "both signs (default for a pair)", None),
             "planes": "planes-from",
+            "sigma": "sigma",
             "normalize": ("normalize", "(default: plane; none with --planes)", None),
             "estimator": "estimator",
             "mask": ("mask", "only its nonblack pixels count", None),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from clips import video
 
 import aperture
 from aperture._cuda import StagedPlace
@@ -235,6 +236,25 @@ def test_functions_of_cpus_take_arrays_on_a_gpu(library: Any) -> None:
     if library.name != "jax":
         with pytest.raises(TypeError, match="truth: .*expected host memory"):
             aperture.flow_errors(uv, there[1])
+
+
+def test_a_sweep_of_a_background_agrees_with_the_cpu(library: Any) -> None:
+    frames = video()
+    truth = frames > 200
+    raw: dict[str, Any] = {"clean": 0, "fill_holes": False, "remove_shadows": False}
+    for more in ({}, raw):
+        found, expected = (
+            aperture.sweep.background(
+                given, truth=truth, lam=[0.01, 0.03], threshold=[17.5, 60.0], device=device, **more
+            )
+            for given, device in ((library.array(frames), "auto"), (frames, "cpu"))
+        )
+        assert found.scores["rank"].tolist() == expected.scores["rank"].tolist()
+        assert np.allclose(found.scores["f_measure"], expected.scores["f_measure"], atol=0.01)
+        assert isinstance(found.result.low_rank, library.type())
+        assert isinstance(found.result.masks, library.type())
+        masks = library.host(found.result.masks)
+        assert (masks != expected.result.masks).mean() < 0.01
 
 
 def test_results_go_back_to_the_gpu_that_the_arrays_are_on() -> None:

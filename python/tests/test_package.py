@@ -16,7 +16,7 @@ import aperture
 
 
 def test_everything_public_is_documented() -> None:
-    for module in (aperture, aperture.compose):
+    for module in (aperture, aperture.compose, aperture.sweep):
         for name in module.__all__:
             described = getattr(module, name)
             if callable(described):

@@ -105,6 +105,7 @@ class ImagePlanesSuite : public testing::Test {
   protected:
     using Executor = typename Runner::Executor;
     Runner runner;
+    double orientation_sigma = default_orientation_sigma;
 
     void SetUp() override {
         const std::string reason = runner.why_not();
@@ -126,7 +127,7 @@ class ImagePlanesSuite : public testing::Test {
                 std::copy_n(&image(c, y, 0), columns, &rows_apart(c, y, 0));
             }
         }
-        ImagePlanes<Executor> planes_of(runner.executor(), kind, normalization);
+        ImagePlanes<Executor> planes_of(runner.executor(), kind, normalization, orientation_sigma);
         core::View<const float, 2, core::Host> view;
         if (mask != nullptr) view = *mask;
         const auto* const chosen = mask == nullptr ? nullptr : &view;
@@ -168,10 +169,11 @@ TYPED_TEST_SUITE_P(ImagePlanesSuite);
 template <class Runner>
 class ImagePlanesLikeCpuSuite : public ImagePlanesSuite<Runner> {
   protected:
-    static Values on_cpu(PlaneKind kind, const Values& image) {
+    Values on_cpu(PlaneKind kind, const Values& image) const {
         core::Cpu cpu(2);
         Values planes({plane_count(kind), image.extent()[1], image.extent()[2]});
-        ImagePlanes<core::Cpu>(cpu, kind, Normalization::none).derive(image, planes);
+        ImagePlanes<core::Cpu>(cpu, kind, Normalization::none, this->orientation_sigma)
+            .derive(image, planes);
         return planes;
     }
 
@@ -209,6 +211,22 @@ TYPED_TEST_P(ImagePlanesLikeCpuSuite, OrientationsOfFaintImagesAreTheCpus) {
             const Values image = noise_image(3, {35, 41}, contrast, ground);
             this->expect_planes(kind, this->derived(kind, Normalization::none, image),
                                 this->on_cpu(kind, image));
+        }
+    }
+}
+
+TYPED_TEST_P(ImagePlanesLikeCpuSuite, OrientationsOfOtherSigmasAreTheCpus) {
+    const PlaneKind kind = PlaneKind::lab_orientation;
+    for (const double sigma : {0.5, 1.7, 2.5, 9.0}) {
+        SCOPED_TRACE(testing::Message() << "sigma " << sigma);
+        this->orientation_sigma = sigma;
+        for (const Shape shape : this->runner.shapes()) {
+            const Values image = noise_image(3, shape);
+            const Mask mask = third_of(shape);
+            const Values planes = this->derived(kind, Normalization::none, image);
+            this->expect_planes(kind, planes, this->on_cpu(kind, image));
+            this->expect_normalized(this->derived(kind, Normalization::plane, image, &mask), planes,
+                                    &mask);
         }
     }
 }
@@ -284,6 +302,7 @@ REGISTER_TYPED_TEST_SUITE_P(ImagePlanesSuite, NormalizedPlanesHaveNoMeanAndUnitE
                             ConstantPlanesAreZero, PlanesOfRoundingAreZero,
                             PlanesOfNoChosenPixelAreZero, GreyImagesHaveNoColourAtAll);
 REGISTER_TYPED_TEST_SUITE_P(ImagePlanesLikeCpuSuite, PlanesAreTheCpus,
-                            OrientationsOfFaintImagesAreTheCpus);
+                            OrientationsOfFaintImagesAreTheCpus,
+                            OrientationsOfOtherSigmasAreTheCpus);
 
 }  // namespace aperture::corr

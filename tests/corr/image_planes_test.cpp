@@ -28,11 +28,12 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ImagePlanesLikeCpuSuite);
 using testing::Each;
 using testing::FloatNear;
 
-Planes derived(PlaneKind kind, Normalization normalization, const Planes& image, int threads = 2) {
+Planes derived(PlaneKind kind, Normalization normalization, const Planes& image, int threads = 2,
+               double sigma = default_orientation_sigma) {
     core::Cpu cpu(threads);
     Planes planes({plane_count(kind), image.extent()[1], image.extent()[2]});
     std::fill(planes.begin(), planes.end(), std::nanf(""));
-    ImagePlanes<core::Cpu>(cpu, kind, normalization).derive(image, planes);
+    ImagePlanes<core::Cpu>(cpu, kind, normalization, sigma).derive(image, planes);
     return planes;
 }
 
@@ -83,8 +84,10 @@ std::array<double, 3> lab_by_definition(const Planes& image, index_t y, index_t 
 /// The orientation by its definition. The borders of the image and of the products are replicated.
 class OrientationByDefinition {
   public:
-    explicit OrientationByDefinition(const Planes& image)
-        : rows_(image.extent()[1]), columns_(image.extent()[2]) {
+    explicit OrientationByDefinition(const Planes& image, double sigma = 2)
+        : reach_(static_cast<int>(std::ceil(3 * sigma))),
+          rows_(image.extent()[1]),
+          columns_(image.extent()[2]) {
         std::vector<double> lightness;
         for (index_t y = 0; y < rows_; ++y) {
             for (index_t x = 0; x < columns_; ++x) {
@@ -105,16 +108,19 @@ class OrientationByDefinition {
             }
         }
         double sum = 0;
-        for (int k = -6; k <= 6; ++k) sum += weights_[k + 6] = std::exp(-0.5 * k * k / 4.0);
+        for (int k = -reach_; k <= reach_; ++k) {
+            weights_.push_back(std::exp(-0.5 * k * k / (sigma * sigma)));
+            sum += weights_.back();
+        }
         for (double& weight : weights_) weight /= sum;
     }
     std::array<double, 2> at(index_t y, index_t x) const {
         double xx = 0;
         double xy = 0;
         double yy = 0;
-        for (int dy = -6; dy <= 6; ++dy) {
-            for (int dx = -6; dx <= 6; ++dx) {
-                const double weight = weights_[dy + 6] * weights_[dx + 6];
+        for (int dy = -reach_; dy <= reach_; ++dy) {
+            for (int dx = -reach_; dx <= reach_; ++dx) {
+                const double weight = weight_at(dy) * weight_at(dx);
                 const auto& product = products_[nearest(y + dy, x + dx)];
                 xx += weight * product[0];
                 xy += weight * product[1];
@@ -125,15 +131,19 @@ class OrientationByDefinition {
     }
 
   private:
+    double weight_at(index_t distance) const {
+        return weights_[static_cast<std::size_t>(distance + reach_)];
+    }
     std::size_t nearest(index_t y, index_t x) const {
         return static_cast<std::size_t>(std::clamp<index_t>(y, 0, rows_ - 1) * columns_ +
                                         std::clamp<index_t>(x, 0, columns_ - 1));
     }
 
+    int reach_;
     index_t rows_;
     index_t columns_;
     std::vector<std::array<double, 3>> products_;
-    double weights_[13];
+    std::vector<double> weights_;
 };
 
 TEST(LabPlanes, AreThoseOfTheirDefinition) {
@@ -158,6 +168,39 @@ TEST(LabPlanes, AreThoseOfTheirDefinition) {
                 }
             }
         }
+    }
+}
+
+TEST(Orientations, AreAveragedWithAnySigma) {
+    const Planes image = noise_image(3, {41, 70});
+    for (const double sigma : {0.2, 0.7, 1.5, 2.0, 2.1, 5.0}) {
+        SCOPED_TRACE(testing::Message() << "sigma " << sigma);
+        const Planes planes =
+            derived(PlaneKind::lab_orientation, Normalization::none, image, 2, sigma);
+        const OrientationByDefinition orientation(image, sigma);
+        for (index_t y = 0; y < 41; ++y) {
+            for (index_t x = 0; x < 70; ++x) {
+                const auto [cosine, sine] = orientation.at(y, x);
+                ASSERT_NEAR(planes(2, y, x), cosine, 5e-5) << y << ' ' << x;
+                ASSERT_NEAR(planes(3, y, x), sine, 5e-5) << y << ' ' << x;
+            }
+        }
+    }
+    core::Cpu cpu(2);
+    ImagePlanes<core::Cpu> planes_of(cpu, PlaneKind::lab_orientation, Normalization::none, 7);
+    Planes planes({4, 41, 70});
+    for (const double sigma : {0.7, 5.0, 2.0}) {
+        planes_of.set_orientation_sigma(sigma);
+        planes_of.derive(image, planes);
+        const Planes expected =
+            derived(PlaneKind::lab_orientation, Normalization::none, image, 2, sigma);
+        EXPECT_TRUE(std::equal(planes.begin(), planes.end(), expected.begin())) << sigma;
+    }
+    for (const double sigma : {0.0, -1.0, 100.5, std::nan("")}) {
+        EXPECT_THROW(
+            ImagePlanes<core::Cpu>(cpu, PlaneKind::lab_orientation, Normalization::none, sigma),
+            core::InvalidArgument);
+        EXPECT_THROW(planes_of.set_orientation_sigma(sigma), core::InvalidArgument);
     }
 }
 

@@ -225,6 +225,53 @@ TYPED_TEST_P(EstimatorSuite, ASecondRunAllocatesNothingAndGivesTheSameBits) {
     }
 }
 
+TYPED_TEST_P(EstimatorSuite, OtherParametersAreThoseOfANewEstimator) {
+    using Executor = typename TypeParam::Executor;
+    if constexpr (std::is_same_v<typename Executor::Space, core::Host>) {
+        const Shape shape{45, 67};
+        const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
+        std::vector<Parameters> sequence{preset(Preset::fast, Method::horn_schunck)};
+        const auto then = [&](const auto& change) {
+            change(sequence.emplace_back(sequence.back()));
+        };
+        then([](Parameters& p) { p.alpha = 20; });
+        then([](Parameters& p) { p.warps = 1; });
+        then([](Parameters& p) { p.solver.iterations = 3; });
+        then([](Parameters& p) { p.solver = {.solver = Solver::cg, .iterations = 9}; });
+        then([](Parameters& p) { p.median = 0; });
+        then([](Parameters& p) { p.interpolation = signal::Interpolation::bilinear; });
+        then([](Parameters& p) { p.smooth_increment = true; });
+        then([](Parameters& p) { p.boundary = Boundary::zero; });
+        then([](Parameters& p) { p.blur = 1.5; });
+        then([](Parameters& p) { p.texture = 0.9; });
+        then([](Parameters& p) { p.texture = 0.5; });
+        then([](Parameters& p) { p.blur = 0; });
+        then([](Parameters& p) { p.levels = 1; });
+        then([](Parameters& p) { p = preset(Preset::accurate, Method::horn_schunck); });
+        then([](Parameters& p) { p.contrast = 5; });
+        then([](Parameters& p) { p = preset(Preset::fast, Method::lucas_kanade); });
+        then([](Parameters& p) { p.window = 5; });
+        then([](Parameters& p) { p.regularisation = 3; });
+        Estimator<Executor> estimator(this->runner.executor(), shape, sequence.front());
+        for (std::size_t i = 0; i < sequence.size(); ++i) {
+            Flow again = constant_flow(shape, nan, nan);
+            estimator.set_parameters(sequence[i]);
+            estimator.run_again(pair.image0, pair.image1, again, false, nullptr);
+            const Flow expected = this->estimated_here(pair.image0, pair.image1, sequence[i]);
+            EXPECT_TRUE(same_bytes(again, expected)) << "parameters " << i;
+        }
+        Parameters wrong = sequence.back();
+        wrong.warps = 0;
+        EXPECT_THROW(estimator.set_parameters(wrong), core::InvalidArgument);
+        // Other images in other memory.
+        const Pair other(Scene(5), shape, Motion::shift(-1, 2));
+        Flow flow = constant_flow(shape, nan, nan);
+        estimator.run_again(other.image0, other.image1, flow, false, nullptr);
+        EXPECT_TRUE(
+            same_bytes(flow, this->estimated_here(other.image0, other.image1, sequence.back())));
+    }
+}
+
 TYPED_TEST_P(EstimatorSuite, ViewsMayHaveRowsThatLieApart) {
     const Shape shape{33, 50};
     const Pair pair(Scene(6), shape, Motion::shift(1.5, 0.5));
@@ -340,7 +387,8 @@ REGISTER_TYPED_TEST_SUITE_P(EstimatorSuite, FlowsAreTheCpus, FlowsOfOtherParamet
                             SingleWarpsAreTheCpus, IdenticalImagesHaveExactlyNoFlow,
                             ConstantImagesHaveExactlyNoFlowOnOneLevel, ImagesOfAnyShapeHaveAFlow,
                             ASecondRunAllocatesNothingAndGivesTheSameBits,
-                            ViewsMayHaveRowsThatLieApart, ARunBeginsWithItsStart,
-                            WarpedImagesAreTheCpus, WhatDoesNotFitIsRefused);
+                            OtherParametersAreThoseOfANewEstimator, ViewsMayHaveRowsThatLieApart,
+                            ARunBeginsWithItsStart, WarpedImagesAreTheCpus,
+                            WhatDoesNotFitIsRefused);
 
 }  // namespace aperture::flow

@@ -147,6 +147,31 @@ TEST(CurvePlot, ALinearAxisReachesFromLeastToMostUnlessCutOff) {
         is_in(picture, left + (right - left) / 3 - 1, left + (right - left) / 3 + 1, {38, 38, 42}));
 }
 
+TEST(CurvePlot, ALogarithmicXHasEqualRatiosEquallyFarApart) {
+    CurvePlot plotted{"", "", "", {{"", {1, 8, 64}, {0, 1, 2}}}};
+    plotted.logarithmic = false;
+    plotted.logarithmic_x = true;
+    const Picture picture = plot(plotted).pixels();
+    const auto [left, right] = reach(picture, first_curve);
+    const double first = *middle(picture, left + 1, first_curve);
+    const double last = *middle(picture, right - 1, first_curve);
+    EXPECT_NEAR(*middle(picture, (left + right) / 2, first_curve), (first + last) / 2, 2);
+    plotted.curves[0].x[0] = 0;
+    EXPECT_THROW(plot(plotted), core::InvalidArgument);
+}
+
+TEST(LogarithmicTicks, ArePowersOfTenAndBetweenFewOfThemTwoAndFive) {
+    using testing::DoubleEq;
+    using testing::ElementsAre;
+    EXPECT_THAT(logarithmic_ticks(1, 64, 9), ElementsAre(1, 2, 5, 10, 20, 50));
+    EXPECT_THAT(logarithmic_ticks(1e-6, 1e-2, 9),
+                ElementsAre(DoubleEq(1e-6), DoubleEq(1e-5), DoubleEq(1e-4), DoubleEq(1e-3),
+                            DoubleEq(1e-2)));
+    EXPECT_LE(logarithmic_ticks(1e-30, 1, 9).size(), 11U);
+    EXPECT_THAT(logarithmic_ticks(1.2, 1.9, 4),
+                ElementsAre(DoubleEq(1.2), DoubleEq(1.4), DoubleEq(1.6), DoubleEq(1.8)));
+}
+
 TEST(CurvePlot, EndsWhateverTheNumbers) {
     EXPECT_GT(plot(CurvePlot{}).columns(), 0);
     EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0}, {1}}}}).columns(), 0);

@@ -114,6 +114,27 @@ TEST(RobustPca, TakesAndWritesFramesApart) {
     }
 }
 
+TEST(RobustPca, AnotherLambdaIsThatOfANewSolver) {
+    const Array<float, 2> frames = frames_of<float>(video_like(700, 12));
+    core::Cpu cpu(2);
+    Array<float, 2> again(frames.extent()), anew(frames.extent()), before(frames.extent());
+    for (const Solver solver : {Solver::ialm, Solver::admm}) {
+        Parameters parameters{.solver = solver, .max_iterations = 40};
+        RobustPca<float, core::Cpu> pca(cpu, 12, 700, parameters);
+        for (const double lambda : {0.02, 0.1, 0.0}) {
+            parameters.lambda = lambda;
+            pca.set_lambda(lambda);
+            const Outcome outcome = pca.run(frames.view(), again, {});
+            RobustPca<float, core::Cpu> other(cpu, 12, 700, parameters);
+            EXPECT_EQ(outcome.iterations, other.run(frames.view(), anew, {}).iterations);
+            EXPECT_TRUE(tests::same_bytes(again, anew)) << lambda;
+            EXPECT_FALSE(tests::same_bytes(again, before)) << lambda;
+            std::copy(again.begin(), again.end(), before.begin());
+        }
+        EXPECT_THROW(pca.set_lambda(-1), core::InvalidArgument);
+    }
+}
+
 TEST(RobustPca, EndsWhereTheMaskIsFinal) {
     const Matrix m = video_like(5000, 40);
     for (const Solver solver : two_solvers) {

@@ -195,6 +195,26 @@ TEST(Detections, RowLengthDividesTheVectors) {
         EXPECT_THROW(detections_in_grid({}, row_length), core::InvalidArgument) << row_length;
 }
 
+TEST(Detections, AtASmallerRateAreAmongThoseAtALarger) {
+    Map map;
+    for (index_t i = 0; i < map.statistic.size(); ++i) {
+        // Larger towards the last range cell.
+        map.statistic.data()[i] = static_cast<float>((i * 7919 % 1000) * (i % 40)) / 1000;
+    }
+    const auto most = find_detections(map.problem, 0.5, map.statistic);
+    std::size_t fewest = most.size();
+    for (const double pfa : {0.5, 0.1, 1e-3, 1e-5, 1e-12}) {
+        const auto expected = find_detections(map.problem, pfa, map.statistic);
+        const auto found = detections_at(map.problem, pfa, most);
+        EXPECT_EQ(places(found), places(expected));
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            EXPECT_EQ(found[i].threshold, expected[i].threshold);
+        }
+        fewest = std::min(fewest, found.size());
+    }
+    EXPECT_LT(fewest, most.size());
+}
+
 TEST(Detections, NotANumberIsNoDetection) {
     Map map;
     map.statistic(1, 3, 12) = NAN;
@@ -259,7 +279,10 @@ TEST(ScoredDetections, CountATargetOnceAndAFalseOneEach) {
     EXPECT_EQ(score.found, (std::vector<bool>{true, true, false}));
     EXPECT_EQ(score.found_targets, 2);
     EXPECT_EQ(score.false_detections, 2);
+    EXPECT_DOUBLE_EQ(score.f_measure(), 4.0 / (4 + 1 + 2));
     EXPECT_EQ(score_detections(detections, {}, 16).false_detections, 5);
+    EXPECT_TRUE(std::isnan(score_detections(detections, {}, 16).f_measure()));
+    EXPECT_EQ(score_detections({}, targets, 16).f_measure(), 0);
     EXPECT_EQ(score_detections({}, targets, 16).found_targets, 0);
 }
 

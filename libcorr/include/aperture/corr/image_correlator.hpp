@@ -19,6 +19,7 @@ namespace aperture::corr {
 struct Parameters {
     /// Planes derived from images; empty if the images are the planes.
     std::optional<PlaneKind> planes = PlaneKind::lab_orientation;
+    double orientation_sigma = default_orientation_sigma;  ///< see ImagePlanes
     std::optional<Normalization> normalization;  ///< default: plane; of images as planes, none
     std::optional<Shape> offsets;                ///< default: half the image, rounded up
     std::optional<bool> both_signs;              ///< default: for a pair only
@@ -29,6 +30,7 @@ struct Parameters {
 
     Normalization normalized() const;
     bool needs_direct() const { return precision != Precision::fp32; }
+    bool operator==(const Parameters&) const = default;
     /// The displacements of images of this size, of which pairs are correlated or each with itself.
     Lags lags(Shape image, bool pair) const;
 };
@@ -81,6 +83,9 @@ class ImageCorrelator {
     /// Waits for the oldest started image; `surfaces` then are those of this image. `planes` are
     /// its planes only if no later image has started.
     ImageTimes finish();
+
+    /// Changes Parameters::orientation_sigma of the runs that follow.
+    void set_orientation_sigma(double sigma) { image_planes_->set_orientation_sigma(sigma); }
 
     const Problem& problem() const { return problem_; }
     /// How the method was chosen, if the parameters leave it open.

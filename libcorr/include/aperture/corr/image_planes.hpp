@@ -20,8 +20,8 @@ enum class PlaneKind {
     /// measured from the columns' direction (+x) towards the rows' (+y, down). The doubled angle
     /// makes opposite directions one orientation, and products compare orientations (Granlund &
     /// Knutsson 1995). Both come from the structure tensor of L*: the products of its derivatives
-    /// (as for `gradient`), J_xx, J_xy and J_yy, each blurred by a Gaussian of 2 pixels (Foerstner
-    /// & Guelch 1987; Bigun & Granlund 1987), as (J_xx - J_yy, 2 J_xy) over J_xx + J_yy + 0.5^2. So
+    /// (as for `gradient`), J_xx, J_xy and J_yy, each blurred by a Gaussian (Foerstner & Guelch
+    /// 1987; Bigun & Granlund 1987), as (J_xx - J_yy, 2 J_xy) over J_xx + J_yy + 0.5^2. So
     /// the weight w is the coherence of the tensor, from 0 (no or all orientations) to 1 (one),
     /// independent of contrast: weighting by energy would keep only the few strongest edges.
     /// Changes far below 0.5 of L* a pixel, such as rounding to 8 bits, have no weight; a pixel
@@ -45,6 +45,11 @@ enum class Normalization {
     none,
 };
 
+/// Standard deviation in pixels of the Gaussian that blurs the structure tensor: of a caller who
+/// does not choose it, and the largest.
+inline constexpr double default_orientation_sigma = 2;
+inline constexpr double max_orientation_sigma = 100;
+
 /// Derives the planes to be correlated from images. Holds all workspace: a second image of one
 /// shape allocates nothing. Planes are bitwise reproducible for any number of threads. The executor
 /// must outlive the object. Accuracy before normalization: a* 1e-4, b* and orientations 5e-5, other
@@ -54,7 +59,10 @@ class ImagePlanes {
   public:
     using Space = typename Executor::Space;
 
-    ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization);
+    /// `orientation_sigma`: of PlaneKind::lab_orientation; throws core::InvalidArgument unless it
+    /// is above 0 and at most max_orientation_sigma.
+    ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization,
+                double orientation_sigma = default_orientation_sigma);
 
     /// Derives `planes`, [plane][row][column] with plane_count planes, from `image`,
     /// [channel][row][column] with one channel (grey) or three (red, green, blue) of sRGB values in
@@ -66,6 +74,8 @@ class ImagePlanes {
     /// The same, with mean and energy over the pixels with nonzero `mask`, [row][column], only.
     void derive(core::View<const float, 3, Space> image, core::View<const float, 2, Space> mask,
                 core::View<float, 3, Space> planes);
+    /// Changes the constructor's argument, of which it throws likewise.
+    void set_orientation_sigma(double orientation_sigma);
 
   private:
     struct State;

@@ -28,6 +28,15 @@ class Estimator {
     void run(ImageView<Space> image0, ImageView<Space> image1, FlowView<Space> flow, bool start,
              core::Timeline* timeline);
 
+    /// The same for the images of the last run, which must be unchanged and in the same memory:
+    /// what no later change of parameters reaches of their pyramid is not computed again.
+    void run_again(ImageView<Space> image0, ImageView<Space> image1, FlowView<Space> flow,
+                   bool start, core::Timeline* timeline);
+
+    /// Further runs are those of a new object with these parameters. Keeps the workspace if it is
+    /// the same for both. Throws as the constructor, and then leaves the parameters.
+    void set_parameters(const Parameters& parameters);
+
     /// Makes every further run store the residuals of the first system of the finest level in
     /// `residuals`: relative to the right-hand side, the initial one first. Such runs take longer.
     /// Null ends it. Horn-Schunck only.

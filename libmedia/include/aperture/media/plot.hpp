@@ -61,6 +61,9 @@ Figure plot(std::span<const HeatMap> panels, const ColourScale& scale = {});
 /// The ticks of an axis from `first` to `last` (in either direction): multiples of 1, 2 or 5 times
 /// a power of ten, at most `most` of them, at least one.
 std::vector<double> ticks(double first, double last, int most);
+/// The ticks of a logarithmic axis, from `low` to `high`, both positive: powers of ten, and if few
+/// of them are inside, 2 and 5 times these; those of a linear axis if fewer than two are.
+std::vector<double> logarithmic_ticks(double low, double high, int most);
 
 /// One line of a plot, through (x[i], y[i]), interrupted where y is not finite (logarithmic: and
 /// positive).
@@ -75,14 +78,15 @@ struct CurvePlot {
     std::string x_label;
     std::string y_label;
     std::vector<Curve> curves;
-    bool logarithmic = true;         ///< y over whole decades; otherwise linear, as in dB
+    bool logarithmic = true;  ///< y over whole decades; otherwise linear, as in dB
+    bool logarithmic_x = false;
     double lowest = -1e300;          ///< where a linear y axis ends at the latest
     std::vector<double> marked_x{};  ///< vertical lines
 };
 
 /// Draws the curves in distinct colours and dashes, with a legend if there are two or more. x is
-/// linear from minimum to maximum. Throws core::InvalidArgument for a curve with different numbers
-/// of x and y or with an x that is not finite.
+/// from minimum to maximum. Throws core::InvalidArgument for a curve with different numbers of x
+/// and y or with an x that is not finite (logarithmic: and positive).
 Figure plot(const CurvePlot& plot);
 
 }  // namespace aperture::media

@@ -45,6 +45,11 @@ struct MaskParameters {
 
     /// Whether thresholds are computed from scales.
     bool follows_pixels() const { return !threshold && noise_multiple == 0; }
+    /// Whether a mask is a comparison with `threshold`, without further steps.
+    bool only_compares() const {
+        return threshold && noise_multiple == 0 && clean <= 1 && min_area <= 1 && !fill_holes &&
+               !remove_shadows;
+    }
 };
 
 /// The threshold of a pixel whose differences have the typical size `scale`, for frames of 0 to

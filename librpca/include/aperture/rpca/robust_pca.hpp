@@ -131,6 +131,8 @@ class RobustPca {
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse,
                 const std::function<bool(const Progress&)>& observe = {});
+    /// Changes Parameters::lambda of the runs that follow. Throws as `validate`.
+    void set_lambda(double lambda);
 
   private:
     struct State;

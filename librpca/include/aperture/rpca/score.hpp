@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "aperture/core/view.hpp"
 
@@ -37,5 +38,18 @@ using MaskView = core::View<const std::uint8_t, 2, core::Host>;
 /// such as 85 (outside the region of interest) and 170 (unknown), are not counted; nor are pixels
 /// where a non-empty `region` is 0. Throws core::InvalidArgument if the extents differ.
 Score score(MaskView mask, MaskView truth, MaskView region);
+
+/// A mask that is a comparison with one threshold, without further steps.
+struct ThresholdScore {
+    Score score;
+    index_t foreground = 0;  ///< pixels of the mask, scored or not
+};
+
+/// The masks of a frame at many thresholds, in their order: of a pixel any of whose differences
+/// [channel][row][column] has a size above the threshold. Differences are read once, and counted by
+/// the truth's classes between neighbouring thresholds; `truth` is that of `score`, or empty.
+/// Throws core::InvalidArgument for a negative threshold or NaN, and if extents differ.
+std::vector<ThresholdScore> score_thresholds(core::View<const float, 3, core::Host> differences,
+                                             MaskView truth, const std::vector<double>& thresholds);
 
 }  // namespace aperture::rpca

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "aperture/core/view.hpp"
@@ -55,6 +56,11 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
                                        core::View<const float, 3, core::Host> statistic,
                                        int row_length = 0);
 
+/// What find_detections returns for `pfa`, from the `detections` that it returned for a larger one:
+/// whether a cell is the largest of its neighbours does not depend on the threshold.
+std::vector<Detection> detections_at(const Problem& problem, double pfa,
+                                     const std::vector<Detection>& detections);
+
 /// The Doppler bin of K = `bins` whose centre is nearest to `doppler`, cycles per pulse, -0.5 ..
 /// 0.5.
 int nearest_doppler_bin(double doppler, int bins);
@@ -70,6 +76,14 @@ struct DetectionScore {
     std::vector<bool> found;  ///< of each target
     index_t found_targets = 0;
     index_t false_detections = 0;
+
+    /// 2 found / (2 found + missed + false), from 0 to 1; NaN without targets.
+    double f_measure() const {
+        if (found.empty()) return std::numeric_limits<double>::quiet_NaN();
+        const auto hits = static_cast<double>(found_targets);
+        const auto others = static_cast<double>(index_t(found.size()) + false_detections);
+        return 2 * hits / (hits + others);
+    }
 };
 
 /// A detection belongs to a target that is at most one range cell and one Doppler bin away;

@@ -1,0 +1,552 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Functions with several values of their parameters, and which values are the best.
+
+A list, a range or a one-dimensional array in place of a parameter's value makes a run for each of
+its elements; several of them make a run for each combination. The programs do the same with lists
+and ranges on their command lines.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aperture import _arrays
+from aperture._background import host_frames, mask_parameters, planes_of
+from aperture._corr import Correlation
+from aperture._corr import correlate as _correlate
+from aperture._extension import core
+from aperture._flow import flow as _flow
+from aperture._flow_fields import flow_errors
+from aperture._places import HostPlace
+from aperture._rpca import RepeatedRpca
+from aperture._stap import Stap
+from aperture._stap_result import StapResult
+
+__all__ = ["Background", "Sweep", "background", "correlate", "flow", "stap"]
+
+_MOST_RUNS = 10_000
+
+
+class Sweep:
+    """What the runs of a sweep computed.
+
+    Attributes
+    ----------
+    values : dict
+        The list of values of each parameter. The last one changes fastest from run to run.
+    scores : structured array
+        A row for each run: the parameters, the score, all other results, milliseconds (``ms``), and
+        whether it is the ``best``. NaN where a run has no result.
+    best : int or None
+        The row of the best run; None without a score.
+    result : Any
+        What the function returned in the best run; None without one.
+    results : list or None
+        With ``keep="all"``, what it returned in each run; None for runs that failed.
+    failures : dict
+        Of each run that failed, by its row, the reason.
+    """
+
+    def __init__(
+        self,
+        values: dict[str, list[Any]],
+        scores: npt.NDArray[np.void],
+        best: int | None,
+        result: Any,
+        results: list[Any] | None,
+        failures: dict[int, str],
+    ) -> None:
+        self.values = values
+        self.scores = scores
+        self.best = best
+        self.result = result
+        self.results = results
+        self.failures = failures
+
+    def __repr__(self) -> str:
+        best = ""
+        if self.best is not None:
+            row = self.scores[self.best]
+            best = "; best " + ", ".join(f"{name} {row[name]}" for name in self.values)
+        return f"<Sweep of {len(self.scores)} runs over {', '.join(self.values)}{best}>"
+
+
+def flow(
+    image0: Any, image1: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any
+) -> Sweep:
+    """Estimate a flow with several values of parameters.
+
+    Parameters
+    ----------
+    image0, image1 : array
+        As for :func:`aperture.flow`.
+    truth : [row, column, 2], optional
+        The true flow. The best run has the smallest end-point error ``epe``.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" with a truth, else "all".
+    **parameters
+        Of :func:`aperture.flow`: values, or lists of them.
+
+    Returns
+    -------
+    Sweep
+        Its scores are those of :func:`aperture.flow_errors`.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> y, x = np.mgrid[:60, :80]
+    >>> def image(x, y):
+    ...     return 128 + 60 * np.sin(0.2 * x + 0.1 * y) + 50 * np.cos(0.15 * x - 0.25 * y)
+    >>> truth = np.zeros((60, 80, 2)) + [2, -1]
+    >>> sweep = aperture.sweep.flow(
+    ...     image(x, y), image(x - 2, y + 1), truth=truth, alpha=[0.1, 1, 1000], warps=3
+    ... )
+    >>> len(sweep.scores), int(sweep.scores["best"].sum()), sweep.result.shape
+    (3, 1, (60, 80, 2))
+    """
+
+    def compute(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        uv = _flow(image0, image1, **values)
+        return uv, {} if truth is None else flow_errors(uv, truth)
+
+    score = None if truth is None else ("epe", False)
+    return _run(compute, parameters, score, "a truth", keep)
+
+
+def correlate(a: Any, b: Any = None, *, keep: str | None = None, **parameters: Any) -> Sweep:
+    """Correlate an image with itself or with another one, with several values of parameters.
+
+    Parameters
+    ----------
+    a, b : array
+        As for :func:`aperture.correlate`.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" for a pair, else "all".
+    **parameters
+        Of :func:`aperture.correlate`: values, or lists of them; a tuple is a value.
+
+    Returns
+    -------
+    Sweep
+        Its scores are the peak, ``peak_value``, ``peak_dy`` and ``peak_dx``, and the
+        ``correlation_length_x`` and ``correlation_length_y``. The best run of a pair has the
+        highest peak.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> scene = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
+    >>> sweep = aperture.sweep.correlate(scene[:50, :70], scene[4:54, 7:77], sigma=[1.0, 2.0, 4.0])
+    >>> round(sweep.result.peak.dy), round(sweep.result.peak.dx)
+    (4, 7)
+    """
+
+    def compute(values: dict[str, Any]) -> tuple[Correlation, dict[str, Any]]:
+        found = _correlate(a, b, **values)
+        results: dict[str, Any] = {}
+        if found.peak is not None:
+            results = {f"peak_{name}": value for name, value in found.peak._asdict().items()}
+        for name, length in found.lengths._asdict().items():
+            results[f"correlation_length_{name}"] = math.nan if length is None else length
+        return found, results
+
+    score = None if b is None else ("peak_value", True)
+    return _run(compute, parameters, score, "a pair", keep)
+
+
+def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any) -> Sweep:
+    """Adapt a radar data cube with several values of parameters.
+
+    Runs that differ in ``pfa`` alone share the adaptation.
+
+    Parameters
+    ----------
+    cube : complex [channel, pulse, range]
+        As for :func:`aperture.stap`, of one CPI.
+    truth : structured array, optional
+        The true targets, with ``range_cell`` and ``doppler`` in cycles per pulse, as from
+        :func:`aperture.simulate_clutter`. The best run has the largest ``f_measure``.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" with a truth, else "all".
+    **parameters
+        Of :func:`aperture.stap`: values, or lists of them, but for ``azimuth`` and ``steering``.
+
+    Returns
+    -------
+    Sweep
+        Its scores are the ``failed_matrices`` and, with a detector, the ``detections``; with a
+        truth ``found_targets``, ``false_detections`` and ``f_measure``, 2 found / (2 found + missed
+        + false). A target is found by a detection at most one range cell and one Doppler bin away.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> cube, truth = aperture.simulate_clutter((6, 16, 300), targets=[(150, 0.25, 10.0, 5.0)])
+    >>> sweep = aperture.sweep.stap(
+    ...     cube, truth=truth, azimuth=[0.0, 10.0], detector=["amf", "ace"], pfa=[1e-9, 1e-6, 1e-2]
+    ... )
+    >>> float(sweep.scores["f_measure"].max())
+    1.0
+    """
+    shape = _arrays.shape_of("cube", cube)
+    if len(shape) != 3:
+        raise ValueError(f"cube: shape {shape}, expected [channel, pulse, range]")
+    # Last, so that runs that share an adaptation follow one another.
+    rates = parameters.pop("pfa", core.DEFAULT_PFA)
+    parameters["pfa"] = rates
+    rates = [float(rate) for rate in (rates if _is_list("pfa", rates) else [rates])]
+    # Others fail in their runs.
+    rates = [rate for rate in rates if 0 < rate < 1]
+    cells = [] if truth is None else [int(cell) for cell in truth["range_cell"]]
+    dopplers = [] if truth is None else [float(doppler) for doppler in truth["doppler"]]
+    adapted: tuple[str, Stap, StapResult, list[tuple[int, int, int]]] | None = None
+
+    def compute(values: dict[str, Any]) -> tuple[tuple[Stap, StapResult, float], dict[str, Any]]:
+        nonlocal adapted
+        pfa = float(values.pop("pfa"))
+        if pfa not in rates:
+            Stap(shape, pfa=pfa, **values)  # Refuses it.
+        if adapted is None or adapted[0] != repr(values):
+            adapted = None
+            # The least rate has the fewest detections to merge.
+            adapt = Stap(shape, pfa=min(rates, default=pfa), **values)
+            result = adapt(cube)
+            counts = []
+            if result.statistic is not None:
+                counts = adapt._count_detections(cube, result, rates, cells, dopplers)
+            adapted = repr(values), adapt, result, counts
+        _, adapt, result, counts = adapted
+        scores: dict[str, Any] = {"failed_matrices": int((result.info != 0).sum())}
+        if counts:
+            scores["detections"], found, false = counts[rates.index(pfa)]
+        if counts and truth is not None:
+            total = len(cells) + found + false
+            scores["found_targets"], scores["false_detections"] = found, false
+            scores["f_measure"] = 2 * found / total if total > 0 else math.nan
+        return (adapt, result, pfa), scores
+
+    def finish(found: tuple[Stap, StapResult, float]) -> StapResult:
+        adapt, result, pfa = found
+        return result if result.statistic is None else adapt._with_rate(cube, result, pfa)
+
+    score = None if truth is None else ("f_measure", True)
+    return _run(compute, parameters, score, "a truth", keep, finish)
+
+
+class Background:
+    """What a run of :func:`background` found.
+
+    Attributes
+    ----------
+    low_rank : float32 or float64, shape of the frames
+        As of :func:`aperture.rpca`.
+    masks : uint8 [frame, row, column]
+        As of :func:`aperture.foreground_masks`. Where a histogram has their score, they are found
+        when they are first asked for.
+    """
+
+    def __init__(self, low_rank: Any, find_masks: Callable[[], Any]) -> None:
+        self.low_rank = low_rank
+        self._find_masks = find_masks
+
+    @functools.cached_property
+    def masks(self) -> Any:
+        return self._find_masks()
+
+    def __repr__(self) -> str:
+        return f"<Background of {tuple(self.low_rank.shape)} frames>"
+
+
+def background(
+    frames: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any
+) -> Sweep:
+    """Find the background and the masks of frames with several values of parameters.
+
+    The frames are converted and copied to a GPU once, and runs that differ in the masks alone
+    share the background. With a truth, masks that only compare (a ``threshold``, ``clean=0``,
+    ``fill_holes=False`` and ``remove_shadows=False``) are scored together, from one histogram.
+
+    Parameters
+    ----------
+    frames : [frame, row, column] or [frame, row, column, 3]
+        As for :func:`aperture.rpca` and :func:`aperture.foreground_masks`.
+    truth : bool or uint8 [frame, row, column], optional
+        True masks. Numbers are the labels of changedetection.net: 255 moving, 0 still, 50 in
+        shadow; others are not scored. The best run has the largest ``f_measure``.
+    keep : {"best", "all"}, optional
+        Whose results are kept. Default: "best" with a truth, else "all".
+    **parameters
+        Of :func:`aperture.rpca` and :func:`aperture.foreground_masks`: values, or lists of them.
+
+    Returns
+    -------
+    Sweep
+        Of results of :class:`Background`. Its scores are ``iterations``, ``rank``, ``residual``
+        and the percentage of the pixels that is ``moving``; with a truth, by the rules of
+        changedetection.net, ``f_measure``, ``precision``, ``recall``, ``fpr``, ``fnr`` and, in
+        percent, ``pwc``.
+
+    Raises
+    ------
+    ValueError
+        For empty lists, more than 10000 runs, and if all runs fail.
+
+    Warns
+    -----
+    UserWarning
+        If some runs fail.
+
+    Examples
+    --------
+    >>> import aperture
+    >>> import numpy as np
+    >>> video = np.random.default_rng(1).normal(100, 1, (20, 48, 64)).astype(np.float32)
+    >>> truth = np.zeros(video.shape, bool)
+    >>> for frame in range(20):
+    ...     truth[frame, 10:20, 2 * frame : 2 * frame + 10] = True
+    >>> video[truth] += 80
+    >>> sweep = aperture.sweep.background(video, truth=truth, lam=[0.01, 0.02], threshold=[20, 90])
+    >>> bool(sweep.scores["f_measure"].max() > 0.9), sweep.result.masks.shape
+    (True, (20, 48, 64))
+    """
+    place = HostPlace(frames, parameters.get("threads"))
+    planes = planes_of("frames", host_frames("frames", place, frames), place.where, scaled=False)
+    count, _, rows, columns = planes.shape
+    labels = None if truth is None else _labels(truth, (count, rows, columns))
+    # Last, so that runs that share a background follow one another.
+    of_masks = [name for name in parameters if name in _OF_MASKS]
+    parameters.update({name: parameters.pop(name) for name in of_masks})
+    threshold = parameters.get("threshold")
+    listed = _elements(threshold) if _is_list("threshold", threshold) else [threshold]
+    # Others fail in their runs.
+    numbers = [float(value) for value in listed if isinstance(value, Real)]
+    thresholds = [number for number in numbers if number >= 0]
+    solver: tuple[str, RepeatedRpca] | None = None
+    shared: _Shared | None = None
+
+    def compute(values: dict[str, Any]) -> tuple[Background, dict[str, Any]]:
+        nonlocal solver, shared
+        by = mask_parameters(**{name: values.pop(name) for name in of_masks})
+        finder = core.MaskFinder(by, place.where)
+        if shared is None or shared.made_by != repr(values):
+            shared = None
+            made_by = repr(values)
+            lam = values.pop("lam", None)
+            if solver is None or solver[0] != repr(values):
+                solver = None
+                solver = repr(values), RepeatedRpca(frames, **values)
+            low_rank, outcome = solver[1].run(lam)
+            host = host_frames("background", place, low_rank)
+            ground = planes_of("background", host, place.where, scaled=False)
+            shared = _Shared(made_by, low_rank, ground, outcome)
+        of = shared
+
+        def find_masks() -> Any:
+            masks = np.empty((count, rows, columns), np.uint8)
+            finder.find(planes, of.ground, masks, anew=True, follow=False)
+            return place.result(masks, None)
+
+        result = Background(of.low_rank, find_masks)
+        if labels is not None and by.only_compares():
+            if not of.compared:
+                compared = core.score_thresholds(planes, of.ground, labels, thresholds, place.where)
+                of.compared = dict(zip(thresholds, compared, strict=True))
+            score, moving = of.compared[by.threshold]
+        else:
+            masks = place.fetched("masks", result.masks)
+            moving = int(np.count_nonzero(masks))
+            score = None if labels is None else core.score_masks(masks, labels, place.where)
+        scores: dict[str, Any] = {
+            name: getattr(of.outcome, name) for name in ("iterations", "rank", "residual")
+        }
+        scores["moving"] = 100 * moving / (count * rows * columns)
+        if score is not None:
+            scores.update({name: getattr(score, name) for name in _OF_SCORE})
+        return result, scores
+
+    return _run(
+        compute, parameters, None if truth is None else ("f_measure", True), "a truth", keep
+    )
+
+
+_OF_MASKS = {
+    "threshold",
+    "noise_multiple",
+    "clean",
+    "min_area",
+    "hysteresis",
+    "fill_holes",
+    "remove_shadows",
+}
+_OF_SCORE = ("f_measure", "precision", "recall", "fpr", "fnr", "pwc")
+
+
+@dataclass(eq=False)
+class _Shared:
+    """What runs of :func:`background` have in common that differ in the masks alone."""
+
+    made_by: str
+    low_rank: Any
+    ground: _arrays.Array
+    outcome: Any
+    # By threshold: the score, and the number of pixels that move.
+    compared: dict[float, tuple[Any, int]] = field(default_factory=dict)
+
+
+def _labels(truth: Any, shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
+    labels = _arrays.host_array("truth", truth)
+    _arrays.expects_shape("truth", labels, shape)
+    if labels.dtype not in (np.bool_, np.uint8):
+        raise TypeError(f"truth: elements of type {labels.dtype}, expected bool or uint8")
+    return np.ascontiguousarray(labels * np.uint8(255) if labels.dtype == np.bool_ else labels)
+
+
+# Sequences that are one value.
+_VALUES = {"azimuth", "steering", "mask"}
+
+
+def _is_list(name: str, value: Any) -> bool:
+    return name not in _VALUES and (
+        isinstance(value, (list, range)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    )
+
+
+def _run(
+    compute: Callable[[dict[str, Any]], tuple[Any, dict[str, Any]]],
+    parameters: dict[str, Any],
+    score: tuple[str, bool] | None,
+    score_requires: str,
+    keep: str | None,
+    finish: Callable[[Any], Any] = lambda result: result,
+) -> Sweep:
+    """Run all combinations. ``score``: its name, and whether the largest is the best. ``finish``
+    makes the results that are kept from what ``compute`` returned."""
+    if keep not in (None, "best", "all"):
+        raise ValueError(f"keep {keep!r}: expected 'best' or 'all'")
+    if keep == "best" and score is None:
+        raise ValueError(f"keep 'best' requires {score_requires}")
+    keep_all = keep == "all" or score is None
+    axes = {name: _elements(value) for name, value in parameters.items() if _is_list(name, value)}
+    if not axes:
+        raise ValueError("no parameter has a list of values")
+    for name, elements in axes.items():
+        if not elements:
+            raise ValueError(f"{name}: the list of values is empty")
+    runs = math.prod(len(elements) for elements in axes.values())
+    if runs > _MOST_RUNS:
+        raise ValueError(f"{runs} runs, expected at most {_MOST_RUNS}")
+    rows: list[dict[str, Any]] = []
+    results: list[Any] = []
+    failures: dict[int, str] = {}
+    best, best_result = None, None
+    for run, combination in enumerate(itertools.product(*axes.values())):
+        values = dict(zip(axes, combination, strict=True))
+        row: dict[str, Any] = {}
+        result = None
+        begin = time.perf_counter()
+        try:
+            result, row = compute({**parameters, **values})
+        except Exception as error:
+            failures[run] = str(error)
+        row["ms"] = 1e3 * (time.perf_counter() - begin)
+        rows.append(row)
+        if keep_all:
+            results.append(None if run in failures else finish(result))
+        if score is None or run in failures:
+            continue
+        name, largest = score
+        value = row.get(name, math.nan)
+        before = math.nan if best is None else rows[best][name]
+        better = value > before if largest else value < before
+        if math.isfinite(value) and (best is None or better):
+            best, best_result = run, result
+    if failures:
+        first = min(failures)
+        which = ", ".join(
+            f"{name} {value}" for name, value in zip(axes, _combination(axes, first), strict=True)
+        )
+        text = f"{len(failures)} of {runs} runs failed, the first at {which}: {failures[first]}"
+        if len(failures) == runs:
+            raise ValueError(text)
+        warnings.warn(text, stacklevel=3)
+    if best is not None:
+        best_result = results[best] if keep_all else finish(best_result)
+    scores = _table(axes, rows, score, best)
+    return Sweep(axes, scores, best, best_result, results if keep_all else None, failures)
+
+
+def _elements(values: Any) -> list[Any]:
+    return list(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
+def _combination(axes: dict[str, list[Any]], run: int) -> tuple[Any, ...]:
+    return next(itertools.islice(itertools.product(*axes.values()), run, None))
+
+
+def _table(
+    axes: dict[str, list[Any]],
+    rows: list[dict[str, Any]],
+    score: tuple[str, bool] | None,
+    best: int | None,
+) -> npt.NDArray[np.void]:
+    """The structured array of :class:`Sweep`."""
+    columns: dict[str, npt.NDArray[Any]] = {}
+    combinations = list(itertools.product(*axes.values()))
+    for axis, name in enumerate(axes):
+        values = [combination[axis] for combination in combinations]
+        number = all(isinstance(value, (int, float)) for value in values)
+        columns[name] = np.array(values if number else [str(value) for value in values])
+    names = {name: None for row in rows for name in row}
+    for name in sorted(names, key=lambda name: (score is None or name != score[0], name == "ms")):
+        values = [row.get(name, math.nan) for row in rows]
+        columns[name] = np.array(values)
+    columns["best"] = np.arange(len(rows)) == (-1 if best is None else best)
+    table = np.empty(len(rows), [(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        table[name] = column
+    return table
