@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aperture/compose/executable.hpp"
+#include "aperture/compose/plan.hpp"
+
+/// Sweeps: a program for many values of its parameters, of which it has common parts computed once.
+/// Source: Ino, Shigeoka, Okuyama, Motokubota & Hagihara 2013.
+namespace aperture::compose {
+
+/// Of the tasks of a sweep, one a value (section 4.3 of the paper).
+struct SweepTraits {
+    bool similar = false;     ///< Tasks access the same relative addresses at the same time.
+    bool continuous = false;  ///< A task accesses neighbouring addresses at the same time.
+    double common_bytes = 0;  ///< that all tasks read
+    double own_bytes = 0;     ///< that a task reads and writes besides
+    /// Of `own_bytes`, those that are arranged for interleaved tasks, before or after.
+    double arranged_bytes = 0;
+    double shared_bytes = 0;  ///< that a block of a task keeps on chip
+    int launches = 1;         ///< of kernels, of a task
+    index_t tasks = 1;
+};
+
+/// How the tasks of a sweep run.
+enum class Scheme {
+    naive,        ///< one after the other
+    interleaved,  ///< `width` at a time, a lane each: entry i of all of them is contiguous
+};
+
+struct SchemeChoice {
+    Scheme scheme = Scheme::naive;
+    int width = 1;  ///< tasks at a time: 1 or 32
+    std::string reason;
+};
+
+/// The paper's guideline (section 4.3). Interleaved tasks where these access memory alike, but each
+/// of them here and there; naive ones in the opposite case, and where 32 tasks do not fit in the
+/// device's memory. If both or neither coalesce, what is predicted to take less time: interleaved
+/// tasks read common data once and have a 32nd of the launches, but are arranged.
+SchemeChoice choose_scheme(const SweepTraits& traits, const Machine& device);
+
+/// How the values of a sweep are dealt out.
+enum class SweepAxis {
+    /// Values are problems of a batch, or entries of an array, of one program: lanes of registers
+    /// on a CPU, threads or groups of threads on a GPU. Where conditions depend on a parameter, on a
+    /// CPU alone.
+    lanes,
+    side_by_side,  ///< on a CPU's threads, a value each
+    one_by_one,    ///< the whole device for each value
+};
+
+struct SweepOptions {
+    Fusion fusion = Fusion::thesis;
+    Tier tier = Tier::automatic;
+    /// By default chosen: lanes where choose_scheme says interleaved and the program can be a batch
+    /// of itself; else side by side where the kernels are small, or values are at least as many as
+    /// threads and fit in the caches together.
+    std::optional<SweepAxis> axis{};
+    /// By default measured_machine.
+    std::optional<Machine> machine{};
+};
+
+/// A value for which the program failed, of a loop without end.
+struct FailedValue {
+    index_t number = 0;  ///< of the value, from 0
+    std::string message;
+};
+
+struct Swept {
+    SweepAxis axis = SweepAxis::one_by_one;
+    SchemeChoice scheme;
+    std::vector<FailedValue> failed;  ///< in the order of values
+};
+
+/// A program made ready for sweeps: runs for each of several values of parameters, which are
+/// scalars that it takes as inputs. Keeps machine code and memory from one run to the next. Belongs
+/// to one thread at a time.
+///
+/// Calls that no parameter reaches run once, but for those in a loop or branch that has others.
+/// Results have the bits of single runs.
+template <class Executor>
+class Sweep {
+  public:
+    /// Throws InvalidArgument for programs that are wrong or overwrite arguments, and for
+    /// parameters that are no scalar inputs or reach no result. Keeps a copy of the registry, whose
+    /// operations may prepare calls on several threads at a time.
+    Sweep(Executor& executor, const Program& program, const Registry& registry,
+          std::vector<std::string> parameters, const SweepOptions& options = {});
+    ~Sweep();
+    Sweep(Sweep&&) noexcept;
+    Sweep& operator=(Sweep&&) noexcept;
+
+    /// `arguments` have an array of values, in host memory, for each parameter, and the program's
+    /// other inputs; number i of all parameters is a point. Results that a parameter reaches have
+    /// memory for all values, one after the other, and the type of one. A value for which a loop
+    /// does not end is reported; its results are NaN, zero of integers, or false. Waits for a GPU.
+    /// Throws InvalidArgument for lists that are empty or of different lengths, and as
+    /// Executable::run does for other arguments.
+    Swept run(Executor& executor, const Arguments& arguments, std::span<const Argument> results);
+
+    /// For each value that the program returns, whether a parameter reaches it.
+    const std::vector<bool>& reached() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aperture::compose
