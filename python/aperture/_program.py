@@ -192,7 +192,8 @@ class Program(Generic[P, R]):
         ).bind(*args)
         bound.apply_defaults()
         given = tuple(
-            first[name][0] if name in first else bound.arguments[name] for name in self._names
+            first[name][0].item() if name in first else bound.arguments[name]
+            for name in self._names
         )
         columns = {self._names.index(name): of for name, of in first.items()}
         return Points(self._function.__name__, self._names, given, columns)

@@ -18,8 +18,8 @@ from aperture._program_source import ProgramError
 Given = tuple[Any, ...]
 
 
-def numbers_of(name: str, values: Any) -> list[Any]:
-    """The values of a parameter as Python's numbers."""
+def numbers_of(name: str, values: Any) -> Any:
+    """The values of a parameter, as wide as Python's numbers."""
     if _arrays.on_gpu(values):
         values = _arrays.copied_from_gpu(values)
     array = _arrays.host_array(name, values)
@@ -29,8 +29,7 @@ def numbers_of(name: str, values: Any) -> list[Any]:
         raise ValueError(f"{name}: the list is empty")
     if array.dtype.kind == "b":
         raise TypeError(f"{name}: elements of type bool, expected real or complex numbers")
-    found: list[Any] = array.astype(complex if array.dtype.kind == "c" else float).tolist()
-    return found
+    return array.astype(complex if array.dtype.kind == "c" else float)
 
 
 class Points:
@@ -41,7 +40,7 @@ class Points:
         function: str,
         names: tuple[str, ...],
         given: Given,
-        values: dict[int, list[Any]],
+        values: dict[int, Any],
     ) -> None:
         self.function, self.names, self.given, self.values = function, names, given, values
         self.failed: dict[int, str] = {}
@@ -58,7 +57,7 @@ class Points:
         """The arguments of a single call."""
         given = list(self.given)
         for index, of in self.values.items():
-            given[index] = of[number]
+            given[index] = of[number].item()
         return tuple(given)
 
     def read_by(self, compute: Callable[[Any], Any]) -> set[int]:
@@ -70,11 +69,15 @@ class Points:
 
     def column(self, compute: Callable[[Any], Any], dtype: np.dtype[Any]) -> Any:
         """Such a number for each value, zero where Python computes none."""
-        if isinstance(compute, operator.itemgetter):
-            return np.array(compute(self.values), dtype)
+        with np.errstate(all="ignore"):
+            found = self._at_once(compute)
+            if found is not None:
+                return found.astype(dtype)
         column = np.zeros(self.count, dtype)
         given = list(self.given)
-        for number, of_point in enumerate(zip(*self.values.values(), strict=True)):
+        for number, of_point in enumerate(
+            zip(*(of.tolist() for of in self.values.values()), strict=True)
+        ):
             for index, value in zip(self.values, of_point, strict=True):
                 given[index] = value
             try:
@@ -83,11 +86,24 @@ class Points:
                 self.failed.setdefault(number, f"{type(error).__name__}: {error}")
         return column
 
+    def _at_once(self, compute: Callable[[Any], Any]) -> Any:
+        """The same as an array; None of what needs Python's own numbers."""
+        given: list[Any] = list(self.given)
+        for index, of in self.values.items():
+            given[index] = _Column(of)
+        try:
+            found = compute(given)
+        except (ArithmeticError, TypeError, ValueError):
+            return None
+        return found.numbers if isinstance(found, _Column) else None
+
     def warn(self) -> None:
         if not self.failed:
             return
         number = min(self.failed)
-        where = ", ".join(f"{self.names[i]} = {of[number]!r}" for i, of in self.values.items())
+        where = ", ".join(
+            f"{self.names[i]} = {of[number].item()!r}" for i, of in self.values.items()
+        )
         warnings.warn(
             f"sweep of {self.function}: {len(self.failed)} of {self.count} values failed, the "
             f"first at {where}: {self.failed[number]}",
@@ -115,6 +131,68 @@ class _Reader:
     def __getitem__(self, index: int) -> Any:
         self.read.add(index)
         return self._given[index]
+
+
+class _Column:
+    """The numbers of all points, with the operators that have the bits of Python's. Others raise
+    TypeError."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = numbers
+
+    @staticmethod
+    def _of(function: Callable[[Any, Any], Any], left: Any, right: Any) -> _Column:
+        parts = []
+        for one in (left, right):
+            if isinstance(one, _Column) and one.numbers.dtype == np.float64:
+                parts.append(one.numbers)
+            elif type(one) is float or (type(one) is int and abs(one) <= 2**53):
+                parts.append(float(one))
+            else:
+                raise TypeError(f"an operand of type {type(one).__name__}")
+        if function is operator.truediv and not np.all(parts[1]):
+            raise ZeroDivisionError
+        return _Column(function(*parts))
+
+    def __add__(self, other: Any) -> _Column:
+        return self._of(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> _Column:
+        return self._of(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> _Column:
+        return self._of(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> _Column:
+        return self._of(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> _Column:
+        return self._of(operator.mul, self, other)
+
+    def __rmul__(self, other: Any) -> _Column:
+        return self._of(operator.mul, other, self)
+
+    def __truediv__(self, other: Any) -> _Column:
+        return self._of(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> _Column:
+        return self._of(operator.truediv, other, self)
+
+    def __neg__(self) -> _Column:
+        return _Column(-self.numbers)
+
+    def __abs__(self) -> _Column:
+        if self.numbers.dtype != np.float64:
+            raise TypeError("a magnitude")
+        return _Column(abs(self.numbers))
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("a comparison")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition")
 
 
 def by_numpy(points: Points, call: Callable[[Given], Any]) -> Any:

@@ -71,6 +71,17 @@ def root(a: Any, b: Any) -> Any:
     return x * b, x < b
 
 
+def derived(x: Any, a: Any, b: Any) -> Any:
+    return x * (3 - a / (b * b + 1)) + abs(-a) * 2 + max(a, b) + a**2 + float(a == b)
+
+
+@pytest.mark.parametrize("a", [[1.5, -0.3, 1e100, 7.0], [1.5, np.inf, np.nan, 2.0]])
+def test_numbers_that_python_computes_have_the_bits_of_calls(a: list[float]) -> None:
+    program = aperture.program(tier="interpreted")(derived)
+    x = images(3).astype(np.float64)
+    expect_single_runs(program, x, a=a, b=[0.1, 2.5, -1.0, 7.0])
+
+
 def test_numbers_are_lanes() -> None:
     program = aperture.program(tier="interpreted")(root)
     expect_single_runs(program, 3.0, a=[2.0, 3.0, 10.0])
