@@ -15,8 +15,8 @@
 #include "libcompose/interpreter.hpp"
 #include "libcompose/kernel_groups.hpp"
 #include "libcompose/kernel_times.hpp"
+#include "libcompose/lane_memory.hpp"
 #include "libcompose/lane_runs.hpp"
-#include "libcompose/lane_steps.hpp"
 #include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/operations/text_operation.hpp"
@@ -225,7 +225,8 @@ LaneRuns::Run LaneRuns::run(core::Cpu& cpu, const Arguments& arguments,
             },
             state.kernels[static_cast<std::size_t>(kernel.number)]);
     };
-    LaneSteps steps(program, memory, bytes, count, run_kernel);
+    LaneMemory lanes(program, memory, bytes, run_kernel);
+    LaneSteps steps(program, lanes, count);
     steps.walk(state.plan.steps, 0, count);
     memory.finish(results);
     return {steps.values(), steps.failed()};

@@ -3,39 +3,42 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "libcompose/memory.hpp"
+#include "aperture/compose/sweep.hpp"
+#include "aperture/core/error.hpp"
 
 namespace aperture::compose {
 
+/// Whether a condition holds for the value in a place: `all[place * apart]`, 0 or 1.
+struct Flags {
+    const std::byte* all;
+    index_t apart;
+};
+
 /// Walks through the steps of a program for several values, of which each goes its own way: where a
-/// condition decides, values that go on are put in front of those that do not, with all that they
-/// have in memory. So kernels compute what is under way, and nothing else. `run(kernel, first,
-/// end)` computes the values in these places.
-template <class RunKernel>
+/// condition decides, values that go on are put into places before those that do not. So kernels
+/// compute what is under way, and nothing else. Memory has
+///     run(kernel, first, end)          computes the values in these places, or exchanges memory
+///     store(variable, i, first, end)   i counts a loop of theirs
+///     flags(condition, first, end)     Flags, of these places
+///     swap(back, front)                exchanges what the values in places back[i], front[i] have
+template <class Memory>
 class LaneSteps {
   public:
-    /// `bytes`: of a value in each symbol's memory; 0 of symbols that all values share.
-    LaneSteps(const Program& program, const HostMemory& memory, const std::vector<index_t>& bytes,
-              index_t count, const RunKernel& run)
+    LaneSteps(const Program& program, Memory& memory, index_t count)
         : program_(program),
           memory_(memory),
-          bytes_(bytes),
           values_(std::size_t(count)),
           to_back_(values_.size() + 1),
-          to_front_(values_.size() + 1),
-          run_(run) {
+          to_front_(values_.size() + 1) {
         std::iota(values_.begin(), values_.end(), index_t{0});
-        for (std::size_t i = 0; i < bytes.size(); ++i) {
-            if (bytes[i] > 0) own_.push_back({at(SymbolId(i), 0), bytes[i]});
-        }
     }
 
     /// Of the values in places `first` to `end` - 1, those that reach the end of the steps are in
@@ -53,30 +56,15 @@ class LaneSteps {
     const std::vector<FailedValue>& failed() const { return failed_; }
 
   private:
-    std::byte* at(SymbolId id, index_t place) const {
-        return static_cast<std::byte*>(memory_.of(id)) + place * bytes_[std::size_t(id)];
-    }
-
     index_t walk(const Kernel& kernel, index_t first, index_t end) {
-        if (!kernel.exchanges) {
-            run_(kernel, first, end);
-            return end;
-        }
-        // Not all values exchange their memory.
-        for (const PlannedCall& planned : kernel.calls) {
-            const SymbolId to = planned.call->results[0], from = planned.call->operands[0];
-            const index_t of_value = bytes_[std::size_t(to)];
-            const index_t bytes =
-                of_value > 0 ? (end - first) * of_value : program_[to].type.bytes();
-            std::memcpy(at(to, first), at(from, first), std::size_t(bytes));
-        }
+        memory_.run(kernel, first, end);
         return end;
     }
     index_t walk(const Repeat& repeat, index_t first, index_t end) {
         index_t inside = end;
         const std::int64_t count = program_[repeat.loop->count].value;
         for (std::int64_t i = 0; i < count && inside > first; ++i) {
-            memory_.store(repeat.loop->variable, i);
+            memory_.store(repeat.loop->variable, i, first, inside);
             inside = walk(repeat.body, first, inside);
         }
         return end;
@@ -113,8 +101,7 @@ class LaneSteps {
     /// Puts the values for which a condition holds before the others; returns the first place of
     /// these.
     index_t put_first(SymbolId condition, index_t first, index_t end) {
-        const std::byte* const all = at(condition, 0);
-        const index_t apart = bytes_[std::size_t(condition)];
+        const auto [all, apart] = memory_.flags(condition, first, end);
         if (apart != 1) return put_first(all, apart, first, end);
         return put_first(all, std::integral_constant<index_t, 1>(), first, end);
     }
@@ -144,33 +131,7 @@ class LaneSteps {
         for (std::size_t i = 0; i < count; ++i) {
             std::swap(values_[std::size_t(to_back_[i])], values_[std::size_t(to_front_[i])]);
         }
-        for (const Own& of : own_) {
-            // Most have one number.
-            if (of.bytes == sizeof(bool)) {
-                swap_numbers<sizeof(bool)>(of.data, count);
-            } else if (of.bytes == sizeof(float)) {
-                swap_numbers<sizeof(float)>(of.data, count);
-            } else if (of.bytes == sizeof(double)) {
-                swap_numbers<sizeof(double)>(of.data, count);
-            } else {
-                for (std::size_t i = 0; i < count; ++i) {
-                    std::byte* const x = of.data + to_back_[i] * of.bytes;
-                    std::swap_ranges(x, x + of.bytes, of.data + to_front_[i] * of.bytes);
-                }
-            }
-        }
-    }
-    template <std::size_t bytes>
-    void swap_numbers(std::byte* all, std::size_t count) const {
-        std::array<std::byte, bytes> x, y;
-        for (std::size_t i = 0; i < count; ++i) {
-            std::byte* const back = all + to_back_[i] * index_t(bytes);
-            std::byte* const front = all + to_front_[i] * index_t(bytes);
-            std::memcpy(&x, back, bytes);
-            std::memcpy(&y, front, bytes);
-            std::memcpy(back, &y, bytes);
-            std::memcpy(front, &x, bytes);
-        }
+        memory_.swap(std::span(to_back_).first(count), std::span(to_front_).first(count));
     }
     void fail(index_t first, index_t end, const std::string& message) {
         for (index_t place = first; place < end; ++place) {
@@ -181,21 +142,12 @@ class LaneSteps {
         }
     }
 
-    /// Memory of a symbol, of which each value has so many bytes.
-    struct Own {
-        std::byte* data;
-        index_t bytes;
-    };
-
     const Program& program_;
-    const HostMemory& memory_;
-    const std::vector<index_t>& bytes_;
-    std::vector<Own> own_;
+    Memory& memory_;
     std::vector<index_t> values_;
     /// Places of values that change theirs, and one more.
     std::vector<index_t> to_back_, to_front_;
     std::vector<FailedValue> failed_;
-    const RunKernel& run_;
 };
 
 }  // namespace aperture::compose

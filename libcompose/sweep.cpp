@@ -55,6 +55,18 @@ SchemeChoice choose_scheme(const SweepTraits& traits, const Machine& device) {
     return together < alone ? interleaved(times) : naive(times);
 }
 
+std::string_view name_of(SweepAxis axis) {
+    switch (axis) {
+        case SweepAxis::lanes:
+            return "lanes";
+        case SweepAxis::side_by_side:
+            return "side by side";
+        case SweepAxis::one_by_one:
+            return "one by one";
+    }
+    return "";
+}
+
 index_t count_values(const Program& program, std::span<const std::string> parameters,
                      const Arguments& arguments) {
     index_t count = -1;

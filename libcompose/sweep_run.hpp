@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <deque>
-#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,9 +16,11 @@
 #include "aperture/core/array.hpp"
 #include "aperture/core/error.hpp"
 #include "libcompose/interpreter.hpp"
+#include "libcompose/kernels/arguments.hpp"
 #include "libcompose/lane_runs.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/search.hpp"
+#include "libcompose/side_by_side.hpp"
 #include "libcompose/sweep_programs.hpp"
 
 namespace aperture::compose {
@@ -80,36 +80,55 @@ struct Sweep<Executor>::State {
         run_common(executor, values, std::move(of_common));
         validate(programs.members, arguments_of(values, 0), results_of(values, 0));
 
-        const SweepTraits traits =
-            traits_of(programs, members, wide ? &*wide : nullptr, parameters, values.count);
-        Swept swept;
-        swept.scheme = choose_scheme(traits, machine);
-        constexpr double usual_cache = 32 << 20;
-        const double cache = machine.cache_bytes > 0 ? machine.cache_bytes : usual_cache;
-        swept.axis = options.axis ? *options.axis : axis_of(executor, traits, swept.scheme, cache);
-        if (swept.axis == SweepAxis::lanes) {
-            core::expects(wide.has_value(), "sweep: ", programs.members.name,
-                          " cannot have values in lanes");
-            const double bytes = std::max(traits.own_bytes + traits.arranged_bytes, 1.0);
-            constexpr index_t lanes = 32;
-            const index_t most =
-                std::max(static_cast<index_t>(cache / bytes) / lanes * lanes, lanes);
+        const Way way = way_of(executor, values.count);
+        Swept swept{way.axis, way.scheme, {}};
+        const auto run_of = [&](index_t value) {
+            return ValueRun{arguments_of(values, value), results_of(values, value)};
+        };
+        if (way.axis == SweepAxis::lanes) {
             if (wide->program.has_own_ways) {
-                swept.failed = run_own_ways(executor, values, most);
+                swept.failed = run_own_ways(executor, values, way.at_a_time);
             } else {
-                run_in_lanes(executor, values, std::min(most, values.count));
+                run_in_lanes(executor, values, way.at_a_time);
             }
-        } else if (swept.axis == SweepAxis::side_by_side) {
-            swept.failed = run_side_by_side(executor, values);
+        } else if (way.axis == SweepAxis::side_by_side) {
+            if (!side_by_side) side_by_side.emplace(members, options.tier);
+            swept.failed = side_by_side->run(executor, values.count, way.at_a_time, run_of);
         } else {
             if (!one_by_one) one_by_one.emplace(executor, members, options.tier);
             for (index_t i = 0; i < values.count; ++i) {
-                run_value(executor, *one_by_one, values, i, swept.failed);
+                run_value(executor, *one_by_one, i, run_of(i), swept.failed);
             }
         }
-        executor.synchronize();
+        for (const Argument& result : values.results) {
+            const std::vector<std::byte> numbers = failed_numbers(result.type);
+            for (const FailedValue& one : swept.failed) {
+                copy_bytes(executor, numbers.data(), piece(result, one.number).data,
+                           result.type.bytes());
+            }
+            executor.synchronize();
+        }
         return swept;
     }
+
+    std::string explain(const Executor& executor, index_t count) const {
+        const Way way = way_of(executor, count);
+        std::string text;
+        if (common) text += "once:\n" + compose::explain(common->plan());
+        text += core::text("for ", count, " values, ", name_of(way.axis), ", ", way.at_a_time,
+                           " at a time; ", way.scheme.reason, ":\n");
+        if (way.axis != SweepAxis::lanes) return text + compose::explain(members);
+        const auto lanes = widened(programs.members, registry, parameters, way.at_a_time,
+                                   wide->program.has_own_ways ? Ways::own : Ways::one);
+        return text + compose::explain(planned(lanes->program));
+    }
+
+    /// How values are dealt out.
+    struct Way {
+        SchemeChoice scheme;
+        SweepAxis axis;
+        index_t at_a_time;
+    };
 
     using Bytes = core::Array<std::byte, 1, typename Executor::Space>;
     /// Of one run.
@@ -119,13 +138,6 @@ struct Sweep<Executor>::State {
         std::vector<Argument> results;
         std::vector<Bytes> arrays;  ///< that live as long as the run
     };
-    /// A thread of a CPU with what it runs.
-    struct Thread {
-        Thread(const Plan& plan, Tier tier) : alone(1), executable(alone, plan, tier) {}
-        Executor alone;
-        Executable<Executor> executable;
-    };
-
     /// A thread of a CPU with what it runs for values that go their own ways.
     struct LaneThread {
         LaneThread(const Plan& plan, index_t lanes, Tier tier)
@@ -135,30 +147,63 @@ struct Sweep<Executor>::State {
         std::deque<std::vector<std::byte>> memory{};
     };
 
-    static int threads(const Executor& executor) {
-        if constexpr (core::is_gpu<Executor>) {
-            return 1;
-        } else {
-            return executor.threads();
-        }
-    }
-    static int fewer(int threads, index_t tasks) {
-        return static_cast<int>(std::min<index_t>(threads, tasks));
-    }
     Plan planned(const Program& program) const {
         return plan(program, registry, options.fusion, machine);
     }
+    double cache_bytes() const {
+        constexpr double usual = 32 << 20;
+        return machine.cache_bytes > 0 ? machine.cache_bytes : usual;
+    }
+    /// Values that run at a time, side by side: as many as there are threads, or as the caches of a
+    /// GPU hold.
+    index_t width_of(const Executor& executor, const SweepTraits& traits) const {
+        index_t most = 1;
+        if constexpr (core::is_gpu<Executor>) {
+            const double fit = cache_bytes() / std::max(traits.own_bytes, 1.0);
+            most = static_cast<index_t>(std::clamp<double>(fit, 1, kernels::most_values));
+        } else {
+            most = executor.threads();
+        }
+        return std::min(most, traits.tasks);
+    }
+    Way way_of(const Executor& executor, index_t values) const {
+        const SweepTraits traits =
+            traits_of(programs, members, wide ? &*wide : nullptr, parameters, values);
+        Way way{choose_scheme(traits, machine), SweepAxis::one_by_one, 1};
+        const index_t width = width_of(executor, traits);
+        way.axis = options.axis ? *options.axis : axis_of(executor, traits, way.scheme, width);
+        core::expects(wide || way.axis != SweepAxis::lanes, "sweep: ", programs.members.name,
+                      " cannot have values in lanes");
+        if (way.axis == SweepAxis::side_by_side) way.at_a_time = width;
+        if (way.axis == SweepAxis::lanes) {
+            // Of a thread where values go their own ways, however many there are.
+            constexpr index_t enough = 4096;
+            way.at_a_time =
+                std::min(lanes_that_fit(traits), wide->program.has_own_ways ? enough : values);
+        }
+        return way;
+    }
     SweepAxis axis_of(const Executor& executor, const SweepTraits& traits,
-                      const SchemeChoice& scheme, double cache) const {
+                      const SchemeChoice& scheme, index_t width) const {
         if (scheme.scheme == Scheme::interleaved && wide) return SweepAxis::lanes;
-        const auto kernels = members.kernels();
-        const bool are_small = std::all_of(kernels.begin(), kernels.end(), [](const Kernel* one) {
-            return work_of(*one) < least_parallel;
-        });
-        const int count = threads(executor);
-        const bool fit = traits.tasks >= count && traits.own_bytes * count <= cache;
-        return count > 1 && traits.tasks > 1 && (are_small || fit) ? SweepAxis::side_by_side
-                                                                   : SweepAxis::one_by_one;
+        if (width == 1) return SweepAxis::one_by_one;
+        if constexpr (core::is_gpu<Executor>) {
+            (void)executor;
+            return may_be_side_by_side(members) ? SweepAxis::side_by_side : SweepAxis::one_by_one;
+        } else {
+            const auto kernels = members.kernels();
+            const bool are_small =
+                std::all_of(kernels.begin(), kernels.end(),
+                            [](const Kernel* one) { return work_of(*one) < least_parallel; });
+            const bool fit = width == executor.threads() &&
+                             traits.own_bytes * static_cast<double>(width) <= cache_bytes();
+            return are_small || fit ? SweepAxis::side_by_side : SweepAxis::one_by_one;
+        }
+    }
+    index_t lanes_that_fit(const SweepTraits& traits) const {
+        constexpr index_t lanes = 32;
+        const double bytes = std::max(traits.own_bytes + traits.arranged_bytes, 1.0);
+        return std::max(static_cast<index_t>(cache_bytes() / bytes) / lanes * lanes, lanes);
     }
 
     /// Adds what it computes to the arguments.
@@ -211,83 +256,20 @@ struct Sweep<Executor>::State {
         return all;
     }
 
-    void run_value(Executor& executor, Executable<Executor>& executable, const Values& values,
-                   index_t value, std::vector<FailedValue>& failed) const {
-        const std::vector<Argument> results = results_of(values, value);
-        try {
-            executable.run(executor, arguments_of(values, value), results);
-        } catch (const core::InvalidArgument& error) {
-            // Arguments are valid: a loop did not end.
-            failed.push_back({value, error.what()});
-            for (const Argument& result : results) {
-                const std::vector<std::byte> numbers = failed_numbers(result.type);
-                copy_bytes(executor, numbers.data(), result.data, result.type.bytes());
-                executor.synchronize();
-            }
-        }
-    }
-
-    /// Deals tasks out to threads, which call `action(thread, task, failed)`.
-    template <class Threads, class Action>
-    static std::vector<FailedValue> deal_out(Executor& executor, Threads& threads, int count,
-                                             index_t tasks, const Action& action) {
-        std::vector<FailedValue> all;
-        threads.front().alone.set_checkpoint([&] { executor.checkpoint(); });
-        std::atomic<index_t> next = 0;
-        std::exception_ptr stopped;
-#pragma omp parallel for schedule(static, 1) num_threads(count)
-        for (int number = 0; number < count; ++number) {
-            std::vector<FailedValue> failed;
-            try {
-                for (index_t task = next++; task < tasks; task = next++) {
-                    action(threads[static_cast<std::size_t>(number)], task, failed);
-                }
-            } catch (...) {
-                next = tasks;
-#pragma omp critical(aperture_sweep)
-                stopped = std::current_exception();
-            }
-#pragma omp critical(aperture_sweep)
-            all.insert(all.end(), failed.begin(), failed.end());
-        }
-        threads.front().alone.set_checkpoint({});
-        if (stopped) std::rethrow_exception(stopped);
-        std::sort(all.begin(), all.end(),
-                  [](const auto& a, const auto& b) { return a.number < b.number; });
-        return all;
-    }
-
-    std::vector<FailedValue> run_side_by_side(Executor& executor, const Values& values) {
-        if constexpr (core::is_gpu<Executor>) {
-            throw core::InvalidArgument("sweep: a GPU has no values side by side");
-        } else {
-            const int count = fewer(threads(executor), values.count);
-            while (static_cast<int>(side_by_side.size()) < count) {
-                side_by_side.emplace_back(members, options.tier);
-            }
-            return deal_out(executor, side_by_side, count, values.count,
-                            [&](Thread& thread, index_t value, std::vector<FailedValue>& failed) {
-                                run_value(thread.alone, thread.executable, values, value, failed);
-                            });
-        }
-    }
-
-    /// Values that go their own ways: on each thread at most `most` at a time.
-    std::vector<FailedValue> run_own_ways(Executor& executor, Values& values, index_t most) {
+    /// Values that go their own ways: on each thread at most `lanes` at a time.
+    std::vector<FailedValue> run_own_ways(Executor& executor, Values& values, index_t lanes) {
         if constexpr (core::is_gpu<Executor>) {
             return {};
         } else {
-            constexpr index_t enough = 4096;
-            const index_t lanes = std::min(most, enough);
             if (lanes != lanes_ready) {
                 own_ways.clear();
                 wide = widened(programs.members, registry, parameters, lanes, Ways::own);
                 lanes_ready = lanes;
             }
-            const auto fewest = (values.count + threads(executor) - 1) / threads(executor);
+            const auto fewest = (values.count + executor.threads() - 1) / executor.threads();
             const index_t at_a_time = std::min(lanes, fewest);
             const index_t tasks = (values.count + at_a_time - 1) / at_a_time;
-            const int count = fewer(threads(executor), tasks);
+            const auto count = static_cast<int>(std::min<index_t>(executor.threads(), tasks));
             while (static_cast<int>(own_ways.size()) < count) {
                 own_ways.emplace_back(planned(wide->program), lanes, options.tier);
             }
@@ -335,10 +317,6 @@ struct Sweep<Executor>::State {
         }
         for (const FailedValue& one : run.failed) {
             failed.push_back({begin + one.number, one.message});
-            for (std::size_t i = 0; i < results.size(); ++i) {
-                const auto numbers = failed_numbers(values.results[i].type);
-                std::copy(numbers.begin(), numbers.end(), result_of(i, one.number));
-            }
         }
     }
 
@@ -469,7 +447,7 @@ struct Sweep<Executor>::State {
     std::vector<bool> reached;
     std::optional<Executable<Executor>> common, one_by_one, in_lanes;
     index_t lanes_ready = 0;
-    std::deque<Thread> side_by_side;
+    std::optional<SideBySide<Executor>> side_by_side;
     std::deque<LaneThread> own_ways;
     std::vector<Bytes> own;  ///< of what the common program returns to members
     std::vector<std::vector<std::byte>> scalars;
@@ -491,6 +469,11 @@ template <class Executor>
 Swept Sweep<Executor>::run(Executor& executor, const Arguments& arguments,
                            std::span<const Argument> results) {
     return state_->run(executor, arguments, results);
+}
+template <class Executor>
+std::string Sweep<Executor>::explain(const Executor& executor, index_t values) const {
+    core::expects(values > 0, "sweep: the list of values is empty");
+    return state_->explain(executor, values);
 }
 template <class Executor>
 const std::vector<bool>& Sweep<Executor>::reached() const {

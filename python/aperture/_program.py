@@ -143,8 +143,9 @@ class Program(Generic[P, R]):
         -----
         Ino et al. 2013. What no value reaches is computed once, but for what is in a loop or branch
         with other things. Where values reach numbers or a :data:`Batch` alone, they are lanes of a
-        larger batch. Others run on the threads of a CPU, a value each, or one after the other. Each
-        ends when its own loops do.
+        larger batch. Others run side by side, on the threads of a CPU or in the grids of a GPU, or
+        one after the other. Each ends when its own loops do. :meth:`explain_sweep` says which and
+        why.
 
         Examples
         --------
@@ -162,16 +163,24 @@ class Program(Generic[P, R]):
         if self._mode == "numpy":
             found = by_numpy(points, self._by_numpy)
         else:
-            try:
-                self._plan(points.at(0))
-            except ProgramError:
-                # Python may refuse the first value, as 1 / 0.
-                points.typical = points.count - 1
-            plan, results = self._run(points.at(points.typical), points=points)
+            plan, results = self._run_points(points)
             found = plan.returned_of(points.given, results)
         points.warn()
         result: R = found
         return result
+
+    def explain_sweep(self, *args: Any, **values: Any) -> str:
+        """How :meth:`sweep` with such arguments runs: the kernels that run once, those of the
+        values, how many values run at a time, and why."""
+        return str(self._run_points(self._points(args, values), explain=True)[1])
+
+    def _run_points(self, points: Points, explain: bool = False) -> tuple[_Plan, Any]:
+        try:
+            self._plan(points.at(0))
+        except ProgramError:
+            # Python may refuse the first value, as 1 / 0.
+            points.typical = points.count - 1
+        return self._run(points.at(points.typical), explain, points)
 
     def _points(self, args: tuple[Any, ...], values: dict[str, Any]) -> Points:
         from aperture._program_sweep import Points, numbers_of
@@ -529,6 +538,8 @@ class _Plan:
         explain: bool,
         points: Points | None,
     ) -> Any:
+        if explain and points is not None:
+            return self.core.explain_sweep(self._swept(points), points.count)
         run = self.core.run_and_explain if explain else self.core.run
         try:
             if points is not None:

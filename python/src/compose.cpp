@@ -197,6 +197,11 @@ class ComposedProgramOn {
         return failed;
     }
 
+    /// How a sweep over these inputs runs so many values.
+    std::string explain_sweep(const std::vector<std::size_t>& inputs, index_t values) {
+        return worker_.run([&] { return sweep_of(inputs).explain(worker_.executor(), values); });
+    }
+
     Worker& worker() { return worker_; }
 
   private:
@@ -328,7 +333,8 @@ void bind_compose(nb::module_& module) {
              nb::arg().noconvert())
         .def("reached", &ComposedProgram::reached)
         .def("sweep", &ComposedProgram::sweep, nb::arg(), nb::arg().noconvert(),
-             nb::arg().noconvert(), nb::arg());
+             nb::arg().noconvert(), nb::arg())
+        .def("explain_sweep", &ComposedProgram::explain_sweep);
     bind_stream(bound);
 #if !APERTURE_PYTHON_GPU
     module.def("is_identifier", compose::is_identifier);

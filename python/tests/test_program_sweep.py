@@ -121,6 +121,17 @@ def test_values_end_when_their_own_loops_do() -> None:
     assert steps[2] == 0 < steps[0] < steps[3] < steps[1]
 
 
+def test_explanations_say_how_values_run() -> None:
+    program = aperture.program(tier="interpreted", threads=1)(smoothed)
+    text = program.explain_sweep(images(20, 33), 3, weight=VALUES)
+    once, values = text.split("for 4 values, one by one, 1 at a time; ")
+    assert once.startswith("once:\n") and "stencil_product" in once
+    assert "alone:\n" in values and "multiply_add" not in once
+    assert "lanes, 3 at a time" in aperture.program(root).explain_sweep(3.0, a=[2.0, 3.0, 10.0])
+    with pytest.raises(ValueError, match="weight: the list is empty"):
+        program.explain_sweep(images(20, 33), 3, weight=[])
+
+
 def test_a_value_that_fails_leaves_the_others() -> None:
     program = aperture.program(tier="interpreted", while_limit=30)(halved)
     x = abs(images(50)) + 1

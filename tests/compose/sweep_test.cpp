@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <random>
 #include <regex>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/lane_steps.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/search.hpp"
 #include "libcompose/sweep_programs.hpp"
@@ -389,6 +391,23 @@ TEST(ComposeSweep, LanesRunOnDevicesWithTheSameBits) {
     }
 }
 
+TEST(ComposeSweep, ExplainsHowItRuns) {
+    core::Cpu cpu(2);
+    const auto explained = [&](const std::string& text, const SweepOptions& options) {
+        return Sweep<core::Cpu>(cpu, parse(text), Registry(), {"p"}, options).explain(cpu, 40);
+    };
+    const std::string text =
+        "program scales { input p: scalar f32; input a: array f32[300]; local w: array f32[300];"
+        "local x: array f32[300]; w = exp(a); x = multiply(p, w); return x; }";
+    EXPECT_THAT(explained(text, {.machine = some_cpu}),
+                testing::MatchesRegex("once:\n.*exp.*for 40 values, side by side, 2 at a time; a "
+                                      "task is .* us alone:\n.*multiply.*"));
+    EXPECT_THAT(explained(text, {.axis = one_by_one, .machine = some_cpu}),
+                HasSubstr("for 40 values, one by one, 1 at a time; "));
+    EXPECT_THAT(explained(newton, {.machine = some_cpu}),
+                HasSubstr("for 40 values, lanes, 40 at a time; tasks access memory alike"));
+}
+
 TEST(ComposeSweep, HasNoLanesOfArrays) {
     const std::string text =
         "program arrays { input p: scalar f32; input a: array f32[3]; local x: array f32[3];"
@@ -560,6 +579,95 @@ TEST(ComposeSweep, ALaneThatFailsLeavesTheOthers) {
     EXPECT_THAT((std::vector{x[0], x[2], x[4]}), testing::ElementsAre(0.25F, 0.125F, 0.25F));
 }
 
+/// Memory of values that the SIMT executor computes side by side, as LaneSteps sees it.
+class SimtGrid {
+  public:
+    SimtGrid(const SimtExecutable& executable, std::deque<HostMemory>& memories)
+        : executable_(executable), memories_(memories), flags_(memories.size()) {
+        for (HostMemory& memory : memories) order_.push_back(&memory);
+    }
+    void run(const Kernel& kernel, index_t first, index_t end) {
+        std::vector<void* const*> rows;
+        for (index_t place = first; place < end; ++place) {
+            HostMemory& memory = *order_[std::size_t(place)];
+            if (kernel.exchanges) memory.exchange(kernel);
+            rows.push_back(memory.symbols());
+        }
+        if (!kernel.exchanges) executable_.launch(simt_, kernel, rows);
+    }
+    void store(SymbolId variable, std::int64_t i, index_t first, index_t end) const {
+        for (index_t place = first; place < end; ++place) {
+            order_[std::size_t(place)]->store(variable, i);
+        }
+    }
+    Flags flags(SymbolId condition, index_t first, index_t end) {
+        for (index_t place = first; place < end; ++place) {
+            const bool holds = order_[std::size_t(place)]->load<bool>(condition);
+            flags_[std::size_t(place)] = std::byte{holds};
+        }
+        return {flags_.data(), 1};
+    }
+    void swap(std::span<const index_t> back, std::span<const index_t> front) {
+        for (std::size_t i = 0; i < back.size(); ++i) {
+            std::swap(order_[std::size_t(back[i])], order_[std::size_t(front[i])]);
+        }
+    }
+
+  private:
+    core::Simt simt_;
+    const SimtExecutable& executable_;
+    std::deque<HostMemory>& memories_;
+    std::vector<HostMemory*> order_;
+    std::vector<std::byte> flags_;
+};
+
+/// Runs of a program for several values, with the bits of the interpreter's.
+void expect_single_runs_on_a_device(const Program& program, std::size_t values,
+                                    const std::string& what) {
+    const SimtExecutable executable(plan(program, Registry(), Fusion::thesis));
+    ASSERT_EQ(executable.reason, "");
+    std::deque<ProgramMemory> found, expected;
+    std::deque<HostMemory> memories;
+    core::Cpu cpu(1);
+    Executable<core::Cpu> interpreted(cpu, plan(program, Registry(), Fusion::thesis),
+                                      Tier::interpreted);
+    for (unsigned seed = 0; seed < values; ++seed) {
+        found.emplace_back(program, seed);
+        memories.emplace_back(executable.plan());
+        memories.back().bind(found.back().arguments(), found.back().results());
+        expected.emplace_back(program, seed);
+        interpreted.run(cpu, expected.back().arguments(), expected.back().results());
+    }
+    SimtGrid grid(executable, memories);
+    LaneSteps steps(program, grid, index_t(values));
+    steps.walk(executable.plan().steps, 0, index_t(values));
+    for (std::size_t i = 0; i < values; ++i) {
+        memories[i].finish(found[i].results());
+        EXPECT_EQ(found[i].bits(), expected[i].bits()) << what << ", value " << i;
+    }
+}
+
+TEST(ComposeSweep, ADeviceRunsValuesSideBySide) {
+    for (const unsigned seed : {3U, 8U, 21U}) {
+        const std::string text = swept_random_program(seed);
+        expect_single_runs_on_a_device(parse(text), 3, text);
+    }
+    // Values go their own ways, by scalars, images and sums, with exchanges of memory.
+    const std::string text = RandomNumbers(5).text();
+    expect_single_runs_on_a_device(parse(text), kernels::most_values, text);
+    expect_single_runs_on_a_device(
+        parse("program shrinks { input a: array f32[9, 40]; input p: scalar f32;"
+              "number half: f32 = 0.5; number tiny: f32 = 0.01; constant n = 5;"
+              "local i: iteration i64; local x: array f32[9, 40]; local y: array f32[9, 40];"
+              "local q: scalar f32; local c: scalar bool; local r: array f32[9];"
+              "stencil S: f32 replicate {(0, -1): 0.4, (1, 0): 0.4};"
+              "x = multiply(p, a); q = abs(p); c = less(tiny, q); while c limit 20 {"
+              "y = stencil_product(S, x); q = multiply(q, half); x = copy(y); c = less(tiny, q); }"
+              "for i in n { c = less(q, p); if c { y = stencil_product(S, x); x = copy(y); break; }"
+              "y = add(x, a); x = copy(y); } q = sum(x); r = row_sums(x); return x, q, r; }"),
+        5, "shrinks");
+}
+
 /// Halves x until it is less than p: -log2(p) steps.
 std::string halving(int limit) {
     return "program halving { input a: array f32[3]; input p: scalar f32; number half: f32 = 0.5;"
@@ -693,8 +801,23 @@ TEST_F(ComposeSweepGpu, HasTheBitsOfSingleRunsOnACpu) {
     }
     for (const unsigned seed : seeds_of_sweeps(5)) {
         Sweeping sweeping(swept_random_program(seed), {0.25F, -0.5F, 0.75F}, Registry(), "s");
-        EXPECT_EQ(sweeping.swept(gpu, {.machine = h100}), sweeping.single_runs()) << seed;
-        EXPECT_EQ(sweeping.found.axis, one_by_one);
+        for (const Fusion fusion : {Fusion::thesis, Fusion::none}) {
+            const auto found = sweeping.swept(gpu, {.fusion = fusion, .machine = h100});
+            EXPECT_EQ(found, sweeping.single_runs()) << seed;
+            EXPECT_EQ(sweeping.found.axis, side_by_side);
+        }
+    }
+}
+
+TEST_F(ComposeSweepGpu, ValuesGoTheirOwnWays) {
+    core::Gpu gpu;
+    std::vector<float> values = some_values(45);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= i % 2 == 0 ? 3.0F : -1.0F;
+    for (const unsigned seed : {0U, 1U, 2U}) {
+        const std::string text = RandomNumbers(seed).text();
+        Sweeping sweeping(text, values);
+        const SweepOptions options{.axis = side_by_side, .machine = h100};
+        EXPECT_EQ(sweeping.swept(gpu, options), sweeping.single_runs()) << text;
     }
 }
 
@@ -703,13 +826,15 @@ TEST_F(ComposeSweepGpu, KeepsTheResultsOfOthersWhereAValueFails) {
         std::regex_replace(halving(6), std::regex("once"), "negate"), std::regex("each"), "copy");
     core::Gpu gpu;
     Sweeping sweeping(text, {0.25F, 0, 0.125F, 0.3F});
-    const auto all = sweeping.swept(gpu, {.machine = h100});
-    ASSERT_EQ(sweeping.found.failed.size(), 1U);
-    EXPECT_EQ(sweeping.found.failed[0].number, 1);
-    std::vector<float> q(4);
-    std::memcpy(q.data(), all[1].data(), sizeof(float) * q.size());
-    EXPECT_TRUE(std::isnan(q[1]));
-    EXPECT_THAT((std::vector{q[0], q[2], q[3]}), testing::ElementsAre(0.25F, 0.125F, 0.25F));
+    for (const SweepAxis axis : {one_by_one, side_by_side}) {
+        const auto all = sweeping.swept(gpu, {.axis = axis, .machine = h100});
+        ASSERT_EQ(sweeping.found.failed.size(), 1U);
+        EXPECT_EQ(sweeping.found.failed[0].number, 1);
+        std::vector<float> q(4);
+        std::memcpy(q.data(), all[1].data(), sizeof(float) * q.size());
+        EXPECT_TRUE(std::isnan(q[1]));
+        EXPECT_THAT((std::vector{q[0], q[2], q[3]}), testing::ElementsAre(0.25F, 0.125F, 0.25F));
+    }
 }
 #endif
 

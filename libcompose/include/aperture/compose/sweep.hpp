@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aperture/compose/executable.hpp"
@@ -49,19 +50,22 @@ SchemeChoice choose_scheme(const SweepTraits& traits, const Machine& device);
 /// How the values of a sweep are dealt out.
 enum class SweepAxis {
     /// Values are problems of a batch, or entries of an array, of one program: lanes of registers
-    /// on a CPU, threads or groups of threads on a GPU. Where conditions depend on a parameter, on a
+    /// on a CPU, threads or groups of threads on a GPU. Where conditions depend on a parameter, on
+    /// a
     /// CPU alone.
     lanes,
-    side_by_side,  ///< on a CPU's threads, a value each
-    one_by_one,    ///< the whole device for each value
+    /// On a CPU's threads, a value each; on a GPU blocks of the same grids, at most 32 values.
+    side_by_side,
+    one_by_one,  ///< the whole device for each value
 };
+std::string_view name_of(SweepAxis axis);
 
 struct SweepOptions {
     Fusion fusion = Fusion::thesis;
     Tier tier = Tier::automatic;
     /// By default chosen: lanes where choose_scheme says interleaved and the program can be a batch
-    /// of itself; else side by side where the kernels are small, or values are at least as many as
-    /// threads and fit in the caches together.
+    /// of itself; else side by side: on a CPU where the kernels are small, or values are at least
+    /// as many as threads and fit in the caches together; on a GPU where two values or more do.
     std::optional<SweepAxis> axis{};
     /// By default measured_machine.
     std::optional<Machine> machine{};
@@ -104,6 +108,10 @@ class Sweep {
     /// Throws InvalidArgument for lists that are empty or of different lengths, and as
     /// Executable::run does for other arguments.
     Swept run(Executor& executor, const Arguments& arguments, std::span<const Argument> results);
+
+    /// How so many values would run, and why: the kernels that run once, and those of each value or
+    /// of all lanes.
+    std::string explain(const Executor& executor, index_t values) const;
 
     /// For each value that the program returns, whether a parameter reaches it.
     const std::vector<bool>& reached() const;

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "aperture/compose/sweep.hpp"
+
+namespace aperture::compose {
+
+/// What the run for a value is called with.
+struct ValueRun {
+    Arguments arguments;
+    std::vector<Argument> results;
+};
+
+/// Runs of a plan for several values at a time: on a CPU by threads, a value each; on a GPU by
+/// grids whose blocks with the same blockIdx.z compute one, and all of which do what their own
+/// conditions say.
+template <class Executor>
+class SideBySide {
+  public:
+    SideBySide(Plan plan, Tier tier);
+    ~SideBySide();
+
+    /// At most `width` at a time, of a GPU kernels::most_values. Returns those that failed, whose
+    /// results may be anything. Throws InvalidArgument on a GPU for plans that cannot
+    /// (may_be_side_by_side).
+    std::vector<FailedValue> run(Executor& executor, index_t values, index_t width,
+                                 const std::function<ValueRun(index_t)>& run_of);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Whether a GPU can run values side by side: the plan calls no functions of libraries, and symbols
+/// exchange their memory in few ways.
+bool may_be_side_by_side(const Plan& plan);
+
+/// Deals tasks out to the first `count` of some threads, which call `action(thread, task, failed)`.
+/// A thread has a Cpu `alone`. Returns the values that failed in their order.
+template <class Threads, class Action>
+std::vector<FailedValue> deal_out(core::Cpu& cpu, Threads& threads, int count, index_t tasks,
+                                  const Action& action) {
+    std::vector<FailedValue> all;
+    threads.front().alone.set_checkpoint([&] { cpu.checkpoint(); });
+    std::atomic<index_t> next = 0;
+    std::exception_ptr stopped;
+#pragma omp parallel for schedule(static, 1) num_threads(count)
+    for (int number = 0; number < count; ++number) {
+        std::vector<FailedValue> failed;
+        try {
+            for (index_t task = next++; task < tasks; task = next++) {
+                action(threads[static_cast<std::size_t>(number)], task, failed);
+            }
+        } catch (...) {
+            next = tasks;
+#pragma omp critical(aperture_sweep)
+            stopped = std::current_exception();
+        }
+#pragma omp critical(aperture_sweep)
+        all.insert(all.end(), failed.begin(), failed.end());
+    }
+    threads.front().alone.set_checkpoint({});
+    if (stopped) std::rethrow_exception(stopped);
+    std::sort(all.begin(), all.end(),
+              [](const auto& a, const auto& b) { return a.number < b.number; });
+    return all;
+}
+
+/// Runs for a value, and adds it to `failed` if a loop does not end.
+template <class Executor>
+void run_value(Executor& executor, Executable<Executor>& executable, index_t value,
+               const ValueRun& run, std::vector<FailedValue>& failed) {
+    try {
+        executable.run(executor, run.arguments, run.results);
+    } catch (const core::InvalidArgument& error) {
+        // Arguments are valid.
+        failed.push_back({value, error.what()});
+    }
+}
+
+}  // namespace aperture::compose
