@@ -87,7 +87,8 @@ index_t count_values(const Program& program, std::span<const std::string> parame
     return count;
 }
 
-SweepTraits traits_of(const SplitProgram& programs, const Plan& members, const WideProgram* wide,
+SweepTraits traits_of(const SplitProgram& programs, const Plan& members,
+                      const std::optional<WideProgram>& wide,
                       std::span<const std::string> parameters, index_t values) {
     // A warp's threads, or a cache line's numbers.
     constexpr index_t fewest_neighbours = 32;
@@ -110,7 +111,7 @@ SweepTraits traits_of(const SplitProgram& programs, const Plan& members, const W
         (symbol.source == Source::input && !is_parameter ? traits.common_bytes
                                                          : traits.own_bytes) += bytes;
     }
-    if (wide != nullptr && wide->problems > 0) {
+    if (wide && wide->problems > 0) {
         // Values in lanes have common batches as their own.
         traits.own_bytes += traits.common_bytes;
         traits.arranged_bytes = std::exchange(traits.common_bytes, 0);
