@@ -10,6 +10,7 @@
 #include "aperture/core/error.hpp"
 #include "libcompose/check.hpp"
 #include "libcompose/data_flow.hpp"
+#include "libcompose/hoist.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/statements.hpp"
 
@@ -355,8 +356,7 @@ class Widener {
 
 SplitProgram split(const Program& program, const Registry& registry,
                    std::span<const std::string> parameters) {
-    check(program, registry);
-    return Splitter(program, parameters).run();
+    return Splitter(hoisted(program, registry, parameters), parameters).run();
 }
 
 std::optional<WideProgram> widened(const Program& members, const Registry& registry,

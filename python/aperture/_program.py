@@ -142,10 +142,10 @@ class Program(Generic[P, R]):
         Notes
         -----
         Ino et al. 2013. What no value reaches is computed once, but for what is in a loop or branch
-        with other things. Where values reach numbers or a :data:`Batch` alone, they are lanes of a
-        larger batch. Others run side by side, on the threads of a CPU or in the grids of a GPU, or
-        one after the other. Each ends when its own loops do. :meth:`explain_sweep` says which and
-        why.
+        with other things and changes there or takes little. Where values reach numbers or a
+        :data:`Batch` alone, they are lanes of a larger batch. Others run side by side, on the
+        threads of a CPU or in the grids of a GPU, or one after the other. Each ends when its own
+        loops do. :meth:`explain_sweep` says which and why.
 
         Examples
         --------

@@ -87,7 +87,8 @@ struct Swept {
 /// scalars that it takes as inputs. Keeps machine code and memory from one run to the next. Belongs
 /// to one thread at a time.
 ///
-/// Calls that no parameter reaches run once, but for those in a loop or branch that has others.
+/// Calls that no parameter reaches run once, but for those in a loop or branch that has others; of
+/// a loop also those that compute the same each time, if that takes longer than to load the result.
 /// Results have the bits of single runs.
 template <class Executor>
 class Sweep {
