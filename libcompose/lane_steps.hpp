@@ -37,7 +37,8 @@ class LaneSteps {
           memory_(memory),
           values_(std::size_t(count)),
           to_back_(values_.size() + 1),
-          to_front_(values_.size() + 1) {
+          to_front_(values_.size() + 1),
+          has_failed_(values_.size()) {
         std::iota(values_.begin(), values_.end(), index_t{0});
     }
 
@@ -136,8 +137,8 @@ class LaneSteps {
     void fail(index_t first, index_t end, const std::string& message) {
         for (index_t place = first; place < end; ++place) {
             const index_t value = values_[std::size_t(place)];
-            const auto is_same = [&](const FailedValue& one) { return one.number == value; };
-            if (std::any_of(failed_.begin(), failed_.end(), is_same)) continue;
+            if (has_failed_[std::size_t(value)]) continue;
+            has_failed_[std::size_t(value)] = true;
             failed_.push_back({value, message});
         }
     }
@@ -148,6 +149,7 @@ class LaneSteps {
     /// Places of values that change theirs, and one more.
     std::vector<index_t> to_back_, to_front_;
     std::vector<FailedValue> failed_;
+    std::vector<bool> has_failed_;  ///< by numbers
 };
 
 }  // namespace aperture::compose

@@ -7,9 +7,11 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "aperture/compose/sweep.hpp"
+#include "aperture/core/error.hpp"
 
 namespace aperture::compose {
 
@@ -19,18 +21,17 @@ struct ValueRun {
     std::vector<Argument> results;
 };
 
-/// Runs of a plan for several values at a time: on a CPU by threads, a value each; on a GPU by
-/// grids whose blocks with the same blockIdx.z compute one, and all of which do what their own
-/// conditions say.
+/// Runs a plan for several values at a time, each of which goes its own way. On a CPU each thread
+/// runs a value. On a GPU the blocks of a grid with the same blockIdx.z compute a value.
 template <class Executor>
 class SideBySide {
   public:
+    /// Throws InvalidArgument on a GPU for plans that cannot (may_be_side_by_side).
     SideBySide(Plan plan, Tier tier);
     ~SideBySide();
 
-    /// At most `width` at a time, of a GPU kernels::most_values. Returns those that failed, whose
-    /// results may be anything. Throws InvalidArgument on a GPU for plans that cannot
-    /// (may_be_side_by_side).
+    /// At most `width` at a time, on a GPU kernels::most_values at most. Returns those that failed,
+    /// whose results may be anything.
     std::vector<FailedValue> run(Executor& executor, index_t values, index_t width,
                                  const std::function<ValueRun(index_t)>& run_of);
 

@@ -69,33 +69,31 @@ class Points:
 
     def column(self, compute: Callable[[Any], Any], dtype: np.dtype[Any]) -> Any:
         """Such a number for each value, zero where Python computes none."""
+        numbers, alone = self._at_once(compute)
         with np.errstate(all="ignore"):
-            found = self._at_once(compute)
-            if found is not None:
-                return found.astype(dtype)
-        column = np.zeros(self.count, dtype)
-        given = list(self.given)
-        for number, of_point in enumerate(
-            zip(*(of.tolist() for of in self.values.values()), strict=True)
-        ):
-            for index, value in zip(self.values, of_point, strict=True):
-                given[index] = value
+            column = numbers.astype(dtype)
+        for number in np.flatnonzero(alone).tolist():
+            column[number] = 0
             try:
-                column[number] = compute(given)
+                column[number] = compute(self.at(number))
             except (ArithmeticError, ValueError, TypeError) as error:
                 self.failed.setdefault(number, f"{type(error).__name__}: {error}")
         return column
 
-    def _at_once(self, compute: Callable[[Any], Any]) -> Any:
-        """The same as an array; None of what needs Python's own numbers."""
+    def _at_once(self, compute: Callable[[Any], Any]) -> tuple[Any, Any]:
+        """The same as an array, and for which values Python must compute alone."""
         given: list[Any] = list(self.given)
+        alone = np.zeros(self.count, bool)
         for index, of in self.values.items():
-            given[index] = _Column(of)
+            given[index] = _Column(of, alone)
         try:
-            found = compute(given)
+            with np.errstate(all="ignore"):
+                found = compute(given)
         except (ArithmeticError, TypeError, ValueError):
-            return None
-        return found.numbers if isinstance(found, _Column) else None
+            found = None
+        if not isinstance(found, _Column):
+            return np.zeros(self.count), np.ones(self.count, bool)
+        return found.numbers, alone
 
     def warn(self) -> None:
         if not self.failed:
@@ -139,11 +137,12 @@ class _Column:
 
     __array_ufunc__ = None
 
-    def __init__(self, numbers: Any) -> None:
+    def __init__(self, numbers: Any, alone: Any) -> None:
         self.numbers = numbers
+        self._alone = alone
+        """Where Python refuses what was computed."""
 
-    @staticmethod
-    def _of(function: Callable[[Any, Any], Any], left: Any, right: Any) -> _Column:
+    def _of(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> _Column:
         parts = []
         for one in (left, right):
             if isinstance(one, _Column) and one.numbers.dtype == np.float64:
@@ -152,9 +151,9 @@ class _Column:
                 parts.append(float(one))
             else:
                 raise TypeError(f"an operand of type {type(one).__name__}")
-        if function is operator.truediv and not np.all(parts[1]):
-            raise ZeroDivisionError
-        return _Column(function(*parts))
+        if function is operator.truediv:
+            self._alone |= parts[1] == 0
+        return _Column(function(*parts), self._alone)
 
     def __add__(self, other: Any) -> _Column:
         return self._of(operator.add, self, other)
@@ -181,12 +180,12 @@ class _Column:
         return self._of(operator.truediv, other, self)
 
     def __neg__(self) -> _Column:
-        return _Column(-self.numbers)
+        return _Column(-self.numbers, self._alone)
 
     def __abs__(self) -> _Column:
         if self.numbers.dtype != np.float64:
             raise TypeError("a magnitude")
-        return _Column(abs(self.numbers))
+        return _Column(abs(self.numbers), self._alone)
 
     def __eq__(self, other: object) -> bool:
         raise TypeError("a comparison")

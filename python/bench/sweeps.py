@@ -147,7 +147,8 @@ def main() -> None:
     print(f"{'':42}{'values':>8}{'sweep':>10}{'calls':>10}{'times':>8}{'vmap':>10}{'times':>8}")
     a = np.geomspace(1e-3, 1e3, 100_000)
     report("square roots, 6 steps", square_root, a=a, by_jax=square_root)
-    a = np.geomspace(1e-6, 1e6, 100_000)
+    # On a GPU at most 32 values that go their own ways run at a time.
+    a = np.geomspace(1e-6, 1e6, 100_000 if options.device == "cpu" else 1000)
     report("cube roots, until they are exact", cube_root, a=a)
     for problems, order in ((1, 4), (4, 8), (64, 8)):
         R = generator.normal(size=(problems, order, order)).astype(np.float32)
