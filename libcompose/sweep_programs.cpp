@@ -20,31 +20,18 @@ namespace {
 using core::expects;
 
 /// Symbols that statements set.
-void add_results(const Block& block, SymbolSet& results) {
-    for (const Statement& statement : block) {
-        if (const auto* const call = std::get_if<Call>(&statement.what)) {
-            results.insert(call->results.begin(), call->results.end());
-        } else if (const auto* const loop = std::get_if<Loop>(&statement.what)) {
-            results.insert(loop->variable);
-            add_results(loop->body, results);
-        } else if (const auto* const repeated = std::get_if<While>(&statement.what)) {
-            add_results(repeated->body, results);
-        } else if (const auto* const branch = std::get_if<If>(&statement.what)) {
-            add_results(branch->body, results);
-            add_results(branch->otherwise, results);
-        }
-    }
+SymbolSet results_of(const Block& block) {
+    SymbolSet results;
+    for_each_result(block, [&](SymbolId id) { results.insert(id); });
+    return results;
 }
 
 /// Whether a condition of the statements is one of these symbols.
 bool decides(const Block& block, const SymbolSet& symbols) {
     return std::any_of(block.begin(), block.end(), [&](const Statement& statement) {
-        if (const auto* const loop = std::get_if<Loop>(&statement.what)) {
-            return decides(loop->body, symbols);
-        }
-        if (const auto* const repeated = std::get_if<While>(&statement.what)) {
-            return symbols.count(repeated->condition) > 0 || decides(repeated->body, symbols);
-        }
+        const auto* const repeated = std::get_if<While>(&statement.what);
+        if (repeated != nullptr && symbols.count(repeated->condition) > 0) return true;
+        if (const Block* const body = body_of(statement)) return decides(*body, symbols);
         const auto* const branch = std::get_if<If>(&statement.what);
         return branch != nullptr &&
                (symbols.count(branch->condition) > 0 || decides(branch->body, symbols) ||
@@ -129,9 +116,9 @@ class Splitter {
     /// A loop or a branch. Members have it as a whole if they have any of it.
     void add_block(Statement statement, const SymbolSet& live) {
         Block block{std::move(statement)};
-        SymbolSet symbols, set;
+        SymbolSet symbols;
         for_each_symbol(block, [&](SymbolId id) { symbols.insert(version(id)); });
-        add_results(block, set);
+        const SymbolSet set = results_of(block);
         const bool is_reached =
             has(of_members_, symbols) || std::any_of(set.begin(), set.end(), [&](SymbolId id) {
                 return read_.count(version(id)) > 0;
@@ -162,8 +149,7 @@ class Splitter {
 
     void append(Statement statement, bool to_members) {
         Block block{std::move(statement)};
-        SymbolSet set;
-        add_results(block, set);
+        const SymbolSet set = results_of(block);
         (to_members ? of_members_ : of_common_).insert(set.begin(), set.end());
         if (to_members) {
             for_each_symbol(std::as_const(block), [&](SymbolId id) { read_.insert(id); });
@@ -271,13 +257,11 @@ class Widener {
                     return wide_.program[id].type.kind != Kind::iteration || counting.count(id) > 0;
                 });
             }
-            if (const auto* const loop = std::get_if<Loop>(&statement.what)) {
+            if (const Block* const body = body_of(statement)) {
                 SymbolSet inside = counting;
-                inside.insert(loop->variable);
-                return counts_inside(loop->body, inside);
-            }
-            if (const auto* const repeated = std::get_if<While>(&statement.what)) {
-                return counts_inside(repeated->body, counting);
+                const auto* const loop = std::get_if<Loop>(&statement.what);
+                if (loop != nullptr) inside.insert(loop->variable);
+                return counts_inside(*body, inside);
             }
             const auto* const branch = std::get_if<If>(&statement.what);
             return branch == nullptr || (counts_inside(branch->body, counting) &&
@@ -307,8 +291,7 @@ class Widener {
     void spread(Block& block) {
         Block all;
         for (Statement& statement : block) {
-            if (auto* const loop = std::get_if<Loop>(&statement.what)) spread(loop->body);
-            if (auto* const repeated = std::get_if<While>(&statement.what)) spread(repeated->body);
+            if (Block* const body = body_of(statement)) spread(*body);
             if (auto* const branch = std::get_if<If>(&statement.what)) {
                 spread(branch->body);
                 spread(branch->otherwise);

@@ -16,10 +16,8 @@ namespace {
 template <class Action>
 void for_each_block(Block& block, const Action& action) {
     for (Statement& statement : block) {
-        if (auto* const loop = std::get_if<Loop>(&statement.what)) {
-            for_each_block(loop->body, action);
-        } else if (auto* const repeated = std::get_if<While>(&statement.what)) {
-            for_each_block(repeated->body, action);
+        if (Block* const body = body_of(statement)) {
+            for_each_block(*body, action);
         } else if (auto* const branch = std::get_if<If>(&statement.what)) {
             for_each_block(branch->body, action);
             for_each_block(branch->otherwise, action);
