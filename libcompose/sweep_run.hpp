@@ -117,7 +117,8 @@ struct Sweep<Executor>::State {
     index_t width_of(const Executor& executor, const SweepTraits& traits) const {
         index_t most = 1;
         if constexpr (core::is_gpu<Executor>) {
-            const double fit = cache_bytes() / std::max(traits.own_bytes, 1.0);
+            const double fit =
+                (cache_bytes() - traits.common_bytes) / std::max(traits.own_bytes, 1.0);
             most = static_cast<index_t>(std::clamp<double>(fit, 1, kernels::most_values));
         } else {
             most = executor.threads();
@@ -154,8 +155,9 @@ struct Sweep<Executor>::State {
             const bool are_small =
                 std::all_of(kernels.begin(), kernels.end(),
                             [](const Kernel* one) { return work_of(*one) < least_parallel; });
-            const bool fit = width == executor.threads() &&
-                             traits.own_bytes * static_cast<double>(width) <= cache_bytes();
+            const double bytes =
+                traits.common_bytes + traits.own_bytes * static_cast<double>(width);
+            const bool fit = width == executor.threads() && bytes <= cache_bytes();
             return are_small || fit ? SweepAxis::side_by_side : SweepAxis::one_by_one;
         }
     }
