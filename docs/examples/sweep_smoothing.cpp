@@ -42,7 +42,8 @@ compose::Program smoothing() {
 void sweep() {
     std::vector<float> truth(rows * columns), noisy, alphas(values), errors(values);
     for (std::size_t i = 0; i < truth.size(); ++i) {
-        truth[i] = std::sin(0.1F * float(i / columns)) + std::cos(0.07F * float(i % columns));
+        const std::size_t row = i / columns, column = i % columns;
+        truth[i] = std::sin(0.1F * float(row)) + std::cos(0.07F * float(column));
     }
     std::mt19937 generator(1);
     std::normal_distribution<float> noise(0, 0.3F);

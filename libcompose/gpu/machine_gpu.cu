@@ -166,8 +166,8 @@ void measure_rates(core::Gpu& gpu, Machine& machine) {
 }
 
 void copy_bytes(core::Gpu& gpu, const void* from, void* to, index_t bytes) {
-    APERTURE_CUDA_TRY(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
-                                      cudaMemcpyDefault, gpu.stream()));
+    APERTURE_CUDA_TRY(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
+                                      gpu.stream()));
 }
 
 template Machine measured_machine(core::Gpu&);

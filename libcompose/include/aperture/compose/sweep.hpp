@@ -12,11 +12,11 @@
 #include "aperture/compose/executable.hpp"
 #include "aperture/compose/plan.hpp"
 
-/// Sweeps: a program for many values of its parameters, of which it has common parts computed once.
-/// Source: Ino, Shigeoka, Okuyama, Motokubota & Hagihara 2013.
+/// Sweeps: a program runs for many values of its parameters, and computes once what all values
+/// share. Source: Ino, Shigeoka, Okuyama, Motokubota & Hagihara 2013.
 namespace aperture::compose {
 
-/// Of the tasks of a sweep, one a value (section 4.3 of the paper).
+/// What the tasks of a sweep access, a task for each value (section 4.3 of the paper).
 struct SweepTraits {
     bool similar = false;     ///< Tasks access the same relative addresses at the same time.
     bool continuous = false;  ///< A task accesses neighbouring addresses at the same time.
@@ -49,12 +49,11 @@ SchemeChoice choose_scheme(const SweepTraits& traits, const Machine& device);
 
 /// How the values of a sweep are dealt out.
 enum class SweepAxis {
-    /// Values are problems of a batch, or entries of an array, of one program: lanes of registers
-    /// on a CPU, threads or groups of threads on a GPU. Where conditions depend on a parameter, on
-    /// a
+    /// One program has values as problems of a batch, or as entries of an array: lanes of registers
+    /// on a CPU, threads or groups of threads on a GPU. Conditions may depend on a parameter on a
     /// CPU alone.
     lanes,
-    /// On a CPU's threads, a value each; on a GPU blocks of the same grids, at most 32 values.
+    /// A thread of a CPU runs a value. Blocks of a GPU's grid run at most 32 values.
     side_by_side,
     one_by_one,  ///< the whole device for each value
 };
@@ -63,15 +62,15 @@ std::string_view name_of(SweepAxis axis);
 struct SweepOptions {
     Fusion fusion = Fusion::thesis;
     Tier tier = Tier::automatic;
-    /// By default chosen: lanes where choose_scheme says interleaved and the program can be a batch
-    /// of itself; else side by side: on a CPU where the kernels are small, or values are at least
-    /// as many as threads and fit in the caches together; on a GPU where two values or more do.
+    /// By default: lanes where choose_scheme says interleaved and there is such a program. Else
+    /// side by side, on a CPU if the kernels are small, or if each thread has a value and all fit
+    /// in the cache; on a GPU if two values or more fit. Else one by one.
     std::optional<SweepAxis> axis{};
     /// By default measured_machine.
     std::optional<Machine> machine{};
 };
 
-/// A value for which the program failed, of a loop without end.
+/// A value for which a loop did not end.
 struct FailedValue {
     index_t number = 0;  ///< of the value, from 0
     std::string message;
