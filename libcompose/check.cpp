@@ -141,8 +141,10 @@ class Checker {
     }
     void expects_condition(SymbolId id) {
         expects_value(id);
-        core::expects(program_[id].type == scalar(Dtype::boolean), program_[id].name,
-                      " is of type ", text_of(program_[id].type), ", not a scalar bool");
+        const Type& type = program_[id].type;
+        const bool is_of_lanes = program_.has_own_ways && type.dtype == Dtype::boolean;
+        core::expects(is_of_lanes || type == scalar(Dtype::boolean), program_[id].name,
+                      " is of type ", text_of(type), ", not a scalar bool");
     }
     void expects_value(SymbolId id) const {
         const Symbol& symbol = program_[id];

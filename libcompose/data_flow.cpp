@@ -88,4 +88,19 @@ std::map<const Call*, Live> live_symbols(const Program& program) {
     return Analysis(program).of_all();
 }
 
+std::vector<SymbolSet> live_before_statements(Program program) {
+    Block marked;
+    for (Statement& statement : program.statements) {
+        marked.push_back({Call{}});
+        marked.push_back(std::move(statement));
+    }
+    program.statements = std::move(marked);
+    const auto live = live_symbols(program);
+    std::vector<SymbolSet> all;
+    for (std::size_t i = 0; i < program.statements.size(); i += 2) {
+        all.push_back(live.at(&std::get<Call>(program.statements[i].what)).after);
+    }
+    return all;
+}
+
 }  // namespace aperture::compose

@@ -300,35 +300,30 @@ std::string functions(const Kernel& kernel, Target target) {
                                            : "finish",
                                    "<Kernel>(arguments, first, end)"));
     }
+    // Blocks of a device compute one of several values.
+    const auto global = [&](const std::string& head, const std::string& walk) {
+        return function(("__global__ void " + head).c_str(), "kernels::GridArguments grid",
+                        walk + "(grid.of(blockIdx.z))");
+    };
     if (rows) {
         const LaunchShape shape = launch_of(kernel);
-        const std::string head = core::text("__global__ void __launch_bounds__(",
-                                            shape.block_x * shape.block_y, ") elements");
-        return function(head.c_str(), "kernels::KernelArguments arguments",
-                        core::text("compute_rows<Kernel, ", pieces_of_warp(kernel), ", ",
-                                   strips_of_block(kernel), ", ",
-                                   has_whole_pieces(kernel) ? "true" : "false", ">(arguments)")) +
-               function(
-                   "__global__ void finish", "kernels::KernelArguments arguments",
-                   core::text("finish_rows<Kernel, ", strips_of_block(kernel), ">(arguments)"));
+        return global(core::text("__launch_bounds__(", shape.block_x * shape.block_y, ") elements"),
+                      core::text("compute_rows<Kernel, ", pieces_of_warp(kernel), ", ",
+                                 strips_of_block(kernel), ", ",
+                                 has_whole_pieces(kernel) ? "true" : "false", ">")) +
+               global("finish", core::text("finish_rows<Kernel, ", strips_of_block(kernel), ">"));
     }
     if (batches) {
         const ProblemGroups groups = problem_groups(kernel);
-        return function("__global__ void elements", "kernels::KernelArguments arguments",
-                        core::text("compute_problems<Kernel, ", groups.threads, ", ",
-                                   groups.problems, ", ", groups.shared_bytes, ">(arguments)"));
+        return global("elements", core::text("compute_problems<Kernel, ", groups.threads, ", ",
+                                             groups.problems, ", ", groups.shared_bytes, ">"));
     }
     // Measured: half of the threads that fit, each with the loads of several elements under way.
     const int columns = columns_of_block(kernel) / kernels::lanes;
-    const char* const head = columns > 1 && !has_sums(kernel)
-                                 ? "__global__ void __launch_bounds__(256, 4) elements"
-                                 : "__global__ void elements";
-    std::string all = function(head, "kernels::KernelArguments arguments",
-                               core::text("compute_elements<Kernel, ", columns, ">(arguments)"));
-    if (has_sums(kernel)) {
-        all += function("__global__ void finish", "kernels::KernelArguments arguments",
-                        "finish<Kernel>(arguments)");
-    }
+    const char* const head =
+        columns > 1 && !has_sums(kernel) ? "__launch_bounds__(256, 4) elements" : "elements";
+    std::string all = global(head, core::text("compute_elements<Kernel, ", columns, ">"));
+    if (has_sums(kernel)) all += global("finish", "finish<Kernel>");
     return all;
 }
 

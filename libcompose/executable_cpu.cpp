@@ -15,6 +15,8 @@
 #include "libcompose/interpreter.hpp"
 #include "libcompose/kernel_groups.hpp"
 #include "libcompose/kernel_times.hpp"
+#include "libcompose/lane_memory.hpp"
+#include "libcompose/lane_runs.hpp"
 #include "libcompose/library_call.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/operations/text_operation.hpp"
@@ -41,18 +43,20 @@ class CompiledKernel {
         sums_.resize(static_cast<std::size_t>(sums_of(kernel, Target::cpu)));
     }
 
-    void run(core::Cpu& cpu, void* const* symbols) {
-        const kernels::KernelArguments arguments{symbols, walk_, sums_.data(), nullptr};
+    void run(core::Cpu& cpu, void* const* symbols) { run(cpu, symbols, walk_); }
+    /// The first elements, or problems, alone.
+    void run(core::Cpu& cpu, void* const* symbols, const kernels::Walk& walk) {
+        const kernels::KernelArguments arguments{symbols, walk, sums_.data(), nullptr};
         const int threads = threads_for(work_, cpu);
-        const auto run = [&](StripFunction* function, index_t count) {
+        const auto run_parts = [&](StripFunction* function, index_t count) {
             if (threads == 1 || count == 1) return function(arguments, 0, count);
 #pragma omp parallel for schedule(static) num_threads(threads)
             for (int part = 0; part < threads; ++part) {
                 function(arguments, count * part / threads, count * (part + 1) / threads);
             }
         };
-        run(strips_, of_rows_ ? walk_.row_strips() : walk_.strips());
-        run(finish_, of_rows_ ? std::max<index_t>(walk_.pieces_of_row(), 1) : 1);
+        run_parts(strips_, of_rows_ ? walk.row_strips() : walk.strips());
+        run_parts(finish_, of_rows_ ? std::max<index_t>(walk.pieces_of_row(), 1) : 1);
     }
 
   private:
@@ -182,6 +186,50 @@ const Plan& Executable<core::Cpu>::plan() const {
 template <>
 const std::string& Executable<core::Cpu>::reason_of_interpretation() const {
     return state_->reason;
+}
+
+LaneRuns::LaneRuns(core::Cpu& cpu, Plan plan, index_t lanes, Tier tier)
+    : executable_(cpu, std::move(plan), tier), lanes_(lanes) {}
+
+LaneRuns::Run LaneRuns::run(core::Cpu& cpu, const Arguments& arguments,
+                            std::span<const Argument> results, std::span<const std::string> own,
+                            index_t count) {
+    auto& state = *executable_.state_;
+    HostMemory& memory = state.memory;
+    const Program& program = *state.plan.program;
+    validate(program, arguments, results);
+    memory.bind(arguments, results);
+    std::vector<index_t> bytes(program.symbols.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const Symbol& symbol = program.symbols[i];
+        const bool is_own = symbol.source == Source::local ||
+                            std::find(own.begin(), own.end(), symbol.name) != own.end();
+        if (is_own && !symbol.type.is_scalar() && memory.of(SymbolId(i)) != nullptr) {
+            bytes[i] = symbol.type.bytes() / lanes_;
+        }
+    }
+    std::vector<void*> symbols(bytes.size());
+    const auto run_kernel = [&](const Kernel& kernel, index_t first, index_t end) {
+        cpu.checkpoint();
+        for (std::size_t i = 0; i < symbols.size(); ++i) {
+            auto* const all = static_cast<std::byte*>(memory.of(SymbolId(i)));
+            symbols[i] = all == nullptr ? nullptr : all + first * bytes[i];
+        }
+        Type elements = kernel.elements;
+        if (elements.rank > 0) elements.extent[0] = elements.extent[0] / lanes_ * (end - first);
+        std::visit(
+            [&](auto& of_kind) {
+                if constexpr (requires { of_kind.run(cpu, symbols.data(), walk_over(elements)); }) {
+                    of_kind.run(cpu, symbols.data(), walk_over(elements));
+                }
+            },
+            state.kernels[static_cast<std::size_t>(kernel.number)]);
+    };
+    LaneMemory lanes(program, memory, bytes, run_kernel);
+    LaneSteps steps(program, lanes, count);
+    steps.walk(state.plan.steps, 0, count);
+    memory.finish(results);
+    return {steps.values(), steps.failed()};
 }
 
 }  // namespace aperture::compose

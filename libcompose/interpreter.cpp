@@ -437,8 +437,13 @@ InterpretedKernel::~InterpretedKernel() = default;
 InterpretedKernel::InterpretedKernel(InterpretedKernel&&) noexcept = default;
 
 void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols) {
+    run(cpu, symbols, walk_over(state_->kernel.elements));
+}
+
+void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols, const Walk& walk) {
     State& state = *state_;
     state.symbols = symbols;
+    state.walk = walk;
     if (!state.interpreted.empty()) return state.run_calls(cpu);
     state.compute_scalars();
     for (auto& sums : state.columns) std::fill(sums.begin(), sums.end(), SumNumber{});

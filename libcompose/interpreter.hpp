@@ -15,9 +15,9 @@ inline index_t work_of(const Kernel& kernel) {
     return kernel.elements.kind == Kind::batch ? static_cast<index_t>(kernel.bytes) / 8
                                                : kernel.elements.size();
 }
-/// For little work, threads cost more than they save.
+/// For less work, threads cost more than they save.
+inline constexpr index_t least_parallel = 16384;
 inline int threads_for(index_t work, const core::Cpu& cpu) {
-    constexpr index_t least_parallel = 16384;
     return work < least_parallel ? 1 : cpu.threads();
 }
 
@@ -31,6 +31,8 @@ class InterpretedKernel {
 
     /// `symbols`: memory of each of the program's symbols.
     void run(core::Cpu& cpu, void* const* symbols);
+    /// The first elements, or problems, alone.
+    void run(core::Cpu& cpu, void* const* symbols, const kernels::Walk& walk);
 
   private:
     struct State;

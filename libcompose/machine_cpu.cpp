@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a CPU can do, for predictions.
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -77,6 +79,7 @@ Machine limits_of(core::Cpu&) {
     std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kilobytes;
     Machine machine;
     machine.cache_bytes = 1024 * kilobytes;
+    machine.memory_bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
     return machine;
 }
 

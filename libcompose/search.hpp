@@ -32,7 +32,7 @@ void measure_rates(core::Gpu& gpu, Machine& machine);
 void compile(core::Cpu& cpu, std::span<const Plan> plans, Tier tier);
 void compile(core::Gpu& gpu, std::span<const Plan> plans, Tier tier);
 
-/// Between memory of the executor's space. Asynchronous on a GPU.
+/// Between memory of the executor's space, or between it and the host's. Asynchronous on a GPU.
 void copy_bytes(core::Cpu& cpu, const void* from, void* to, index_t bytes);
 void copy_bytes(core::Gpu& gpu, const void* from, void* to, index_t bytes);
 

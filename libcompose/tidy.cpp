@@ -8,44 +8,16 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/statements.hpp"
 
 namespace aperture::compose {
 namespace {
 
-/// Calls `action` with each symbol of the statements, in the order of their text.
-template <class Statements, class Action>
-void for_each_symbol(Statements& block, const Action& action) {
-    const auto each = [&](auto& ids) {
-        for (auto& id : ids) action(id);
-    };
-    for (auto& statement : block) {
-        if (auto* const call = std::get_if<Call>(&statement.what)) {
-            each(call->results);
-            each(call->operands);
-        } else if (auto* const loop = std::get_if<Loop>(&statement.what)) {
-            action(loop->variable);
-            action(loop->count);
-            for_each_symbol(loop->body, action);
-        } else if (auto* const repeated = std::get_if<While>(&statement.what)) {
-            action(repeated->condition);
-            for_each_symbol(repeated->body, action);
-        } else if (auto* const branch = std::get_if<If>(&statement.what)) {
-            action(branch->condition);
-            for_each_symbol(branch->body, action);
-            for_each_symbol(branch->otherwise, action);
-        } else if (auto* const result = std::get_if<Return>(&statement.what)) {
-            each(result->values);
-        }
-    }
-}
-
 template <class Action>
 void for_each_block(Block& block, const Action& action) {
     for (Statement& statement : block) {
-        if (auto* const loop = std::get_if<Loop>(&statement.what)) {
-            for_each_block(loop->body, action);
-        } else if (auto* const repeated = std::get_if<While>(&statement.what)) {
-            for_each_block(repeated->body, action);
+        if (Block* const body = body_of(statement)) {
+            for_each_block(*body, action);
         } else if (auto* const branch = std::get_if<If>(&statement.what)) {
             for_each_block(branch->body, action);
             for_each_block(branch->otherwise, action);

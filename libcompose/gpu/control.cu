@@ -43,6 +43,12 @@ __global__ void next_while_kernel(cudaGraphConditionalHandle node, LoopState* lo
     cudaGraphSetConditional(node, goes_on ? 1 : 0);
 }
 __global__ void set_kernel(long long* variable, long long value) { *variable = value; }
+__global__ void set_of_values_kernel(OfValues<long long> variables, long long value) {
+    *variables.of[threadIdx.x] = value;
+}
+__global__ void gather_kernel(OfValues<const bool> flags, bool* to) {
+    to[threadIdx.x] = *flags.of[threadIdx.x];
+}
 
 __global__ void exchange_kernel(void** table, int a, int b) {
     void* const of_a = table[a];
@@ -108,6 +114,12 @@ void next_while(cudaStream_t stream, cudaGraphConditionalHandle node, LoopState*
 }
 void set(cudaStream_t stream, long long* variable, long long value) {
     submit(stream, set_kernel, 1, 1, variable, value);
+}
+void set(cudaStream_t stream, const OfValues<long long>& variables, int count, long long value) {
+    submit(stream, set_of_values_kernel, 1, static_cast<unsigned>(count), variables, value);
+}
+void gather(cudaStream_t stream, const OfValues<const bool>& flags, int count, bool* to) {
+    submit(stream, gather_kernel, 1, static_cast<unsigned>(count), flags, to);
 }
 void exchange(cudaStream_t stream, void** table, int a, int b) {
     submit(stream, exchange_kernel, 1, 1, table, a, b);

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "aperture/core/portable.hpp"
+#include "libcompose/kernels/arguments.hpp"
 
 /// What decides inside a graph which of its kernels run, and moves symbols' memory. All calls only
 /// submit to a stream.
@@ -36,6 +36,15 @@ void next_while(cudaStream_t stream, cudaGraphConditionalHandle node, LoopState*
                 const bool* condition, long long limit, int* unended);
 
 void set(cudaStream_t stream, long long* variable, long long value);
+
+/// Of several values that are computed side by side.
+template <class T>
+struct OfValues {
+    T* of[kernels::most_values];
+};
+void set(cudaStream_t stream, const OfValues<long long>& variables, int count, long long value);
+/// Copies the first `count` flags into `to`, one after the other.
+void gather(cudaStream_t stream, const OfValues<const bool>& flags, int count, bool* to);
 
 /// Exchanges two entries of a table of symbols' memory.
 void exchange(cudaStream_t stream, void** table, int a, int b);

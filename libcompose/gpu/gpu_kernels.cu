@@ -20,7 +20,7 @@ namespace {
 
 /// Machine code of the kernels of plans.
 struct DeviceCode {
-    using Functions = std::vector<core::SpecialisedKernel<void(kernels::KernelArguments)>>;
+    using Functions = std::vector<core::SpecialisedKernel<void(kernels::GridArguments)>>;
 
     std::vector<std::vector<KernelPlace>> places;
     std::map<const KernelGroup*, Functions> functions;
@@ -33,7 +33,7 @@ DeviceCode compiled(core::Gpu& gpu, std::span<const Plan> plans) {
         code.places = compile_groups(plans, Target::device, [&](const KernelGroup& group) {
             // Not gpu.stream(), which other threads may not call.
             APERTURE_CUDA_TRY(cudaSetDevice(gpu.device()));
-            auto functions = core::specialise<void(kernels::KernelArguments)>(
+            auto functions = core::specialise<void(kernels::GridArguments)>(
                 gpu, {"compose", texts, group.text, {"--fmad=false"}}, group.functions);
             core::expects(!functions.empty(),
                           "array programs need CUDA's run-time compiler on a GPU; libnvrtc is not "
@@ -52,20 +52,20 @@ DeviceCode compiled(core::Gpu& gpu, std::span<const Plan> plans) {
 
 void compile(core::Gpu& gpu, std::span<const Plan> plans, Tier) { compiled(gpu, plans); }
 
-GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan) {
+GpuKernels::GpuKernels(core::Gpu& gpu, const Plan& plan, int values) : values_(values) {
     const std::vector<const Kernel*> all = plan.kernels();
     elements_.resize(all.size());
     finish_.resize(all.size());
-    index_t most_sums = 0;
     for (const Kernel* kernel : all) {
         if (!is_generated(*kernel)) continue;
-        most_sums = std::max(most_sums, sums_of(*kernel, Target::device));
+        most_sums_ = std::max(most_sums_, sums_of(*kernel, Target::device));
     }
     const std::vector<const Step*> loops = loops_in_one_kernel(plan);
-    for (const Step* loop : loops) most_sums = std::max(most_sums, sums_of(*loop_of(*loop)));
+    for (const Step* loop : loops) most_sums_ = std::max(most_sums_, sums_of(*loop_of(*loop)));
     gpu.stream();  // Arrays are on the GPU that the thread used last.
-    sums_ = core::Array<kernels::SumNumber, 1, core::Device>({1 + most_sums});
-    APERTURE_CUDA_TRY(cudaMemsetAsync(sums_.data(), 0, sizeof(kernels::SumNumber), gpu.stream()));
+    sums_ = core::Array<kernels::SumNumber, 1, core::Device>({values * (1 + most_sums_)});
+    APERTURE_CUDA_TRY(
+        cudaMemsetAsync(sums_.data(), 0, values * sizeof(kernels::SumNumber), gpu.stream()));
     const DeviceCode code = compiled(gpu, {&plan, 1});
     for (const Kernel* kernel : all) {
         if (!is_generated(*kernel)) continue;
@@ -114,12 +114,12 @@ void GpuKernels::allow_shared_memory(core::Gpu& gpu, const Kernel& kernel) const
 namespace {
 
 void submit(cudaStream_t stream, const void* function, const LaunchShape& shape, void* arguments,
-            bool cooperative = false) {
+            unsigned values = 1, bool cooperative = false) {
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = cooperative ? 1 : 0;
     cudaLaunchConfig_t config{};
-    config.gridDim = {shape.grid_x, shape.grid_y, 1};
+    config.gridDim = {shape.grid_x, shape.grid_y, values};
     config.blockDim = {shape.block_x, shape.block_y, 1};
     config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
     config.stream = stream;
@@ -130,23 +130,29 @@ void submit(cudaStream_t stream, const void* function, const LaunchShape& shape,
 
 }  // namespace
 
-void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const {
+void GpuKernels::launch(cudaStream_t stream, const Kernel& kernel,
+                        std::span<void* const* const> rows) const {
     const auto number = static_cast<std::size_t>(kernel.number);
+    const auto values = static_cast<unsigned>(rows.size());
     auto* const memory = const_cast<kernels::SumNumber*>(sums_.data());
-    kernels::KernelArguments arguments{row, walk_over(kernel.elements), memory + 1,
-                                       reinterpret_cast<unsigned*>(memory)};
-    submit(stream, elements_[number], launch_of(kernel), &arguments);
+    kernels::GridArguments arguments{walk_over(kernel.elements),
+                                     memory + values_,
+                                     most_sums_,
+                                     reinterpret_cast<unsigned*>(memory),
+                                     {}};
+    std::copy(rows.begin(), rows.end(), std::begin(arguments.symbols));
+    submit(stream, elements_[number], launch_of(kernel), &arguments, values);
     if (finish_[number] != nullptr) {
-        submit(stream, finish_[number], finish_of(kernel), &arguments);
+        submit(stream, finish_[number], finish_of(kernel), &arguments, values);
     }
 }
 
 void GpuKernels::launch(cudaStream_t stream, const LoopStep& loop, void** row, int* unended) const {
     const auto& [function, shape] = loops_.at(loop.number);
     kernels::LoopArguments arguments{
-        row, const_cast<kernels::SumNumber*>(sums_.data()) + 1,
+        row, const_cast<kernels::SumNumber*>(sums_.data()) + values_,
         const_cast<unsigned long long*>(arrivals_.data()) + loop.number, unended};
-    submit(stream, function, shape, &arguments, true);
+    submit(stream, function, shape, &arguments, 1, true);
 }
 
 }  // namespace aperture::compose

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "aperture/compose/plan.hpp"
@@ -17,11 +18,16 @@ namespace aperture::compose {
 /// The machine code of a plan's kernels.
 class GpuKernels {
   public:
-    /// Throws InvalidArgument if kernels cannot be compiled at run time.
-    GpuKernels(core::Gpu& gpu, const Plan& plan);
+    /// For at most so many values at a time. Throws InvalidArgument if kernels cannot be compiled
+    /// at run time.
+    GpuKernels(core::Gpu& gpu, const Plan& plan, int values = 1);
 
-    /// Submits a kernel that reads and writes the symbols of a row.
-    void launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const;
+    /// Submits a kernel that reads and writes the symbols of a row, or of one for each value.
+    void launch(cudaStream_t stream, const Kernel& kernel, void* const* row) const {
+        launch(stream, kernel, std::span(&row, 1));
+    }
+    void launch(cudaStream_t stream, const Kernel& kernel,
+                std::span<void* const* const> rows) const;
 
     /// Whether a loop that the plan has as one kernel can be one here.
     bool has(const LoopStep& loop) const { return loops_.count(loop.number) > 0; }
@@ -42,7 +48,9 @@ class GpuKernels {
     };
     std::map<int, LoopKernel> loops_;  // by their numbers
     core::Array<unsigned long long, 1, core::Device> arrivals_;
-    core::Array<kernels::SumNumber, 1, core::Device> sums_;  // after blocks_done
+    core::Array<kernels::SumNumber, 1, core::Device> sums_;  // after blocks_done, of all values
+    int values_;
+    index_t most_sums_ = 0;  // of a value
 };
 
 }  // namespace aperture::compose

@@ -100,6 +100,10 @@ Machine limits_of(core::Gpu& gpu) {
     const core::MultiprocessorLimits limits = core::multiprocessor_limits(gpu);
     Machine machine;
     machine.cache_bytes = attribute_of(gpu, cudaDevAttrL2CacheSize);
+    gpu.stream();  // Of the GPU that the thread used last.
+    std::size_t free = 0, total = 0;
+    APERTURE_CUDA_TRY(cudaMemGetInfo(&free, &total));
+    machine.memory_bytes = static_cast<double>(total);
     machine.multiprocessors = gpu.multiprocessors();
     machine.registers = limits.registers;
     machine.shared_bytes = static_cast<int>(limits.shared);
@@ -162,8 +166,8 @@ void measure_rates(core::Gpu& gpu, Machine& machine) {
 }
 
 void copy_bytes(core::Gpu& gpu, const void* from, void* to, index_t bytes) {
-    APERTURE_CUDA_TRY(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
-                                      cudaMemcpyDeviceToDevice, gpu.stream()));
+    APERTURE_CUDA_TRY(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
+                                      gpu.stream()));
 }
 
 template Machine measured_machine(core::Gpu&);

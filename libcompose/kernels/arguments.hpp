@@ -89,6 +89,23 @@ struct KernelArguments {
     unsigned* blocks_done;
 };
 
+/// Values of a sweep that a device computes side by side at most.
+inline constexpr int most_values = 32;
+
+/// What kernels of a device are called with: blocks with the same blockIdx.z compute one of several
+/// values, or the only one.
+struct GridArguments {
+    Walk walk;
+    SumNumber* sums;
+    index_t sums_of_value;
+    unsigned* blocks_done;
+    void* const* symbols[most_values];
+
+    APERTURE_HD KernelArguments of(unsigned value) const {
+        return {symbols[value], walk, sums + value * sums_of_value, blocks_done + value};
+    }
+};
+
 /// What a kernel that is a loop is called with.
 struct LoopArguments {
     void** symbols;                ///< as above; changes where symbols exchange memory

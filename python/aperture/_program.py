@@ -9,7 +9,7 @@ import functools
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from aperture._places import Place, at_place, computes_on_cpu
 from aperture._program_bodies import TextOperation
 from aperture._program_functions import Stencil
 from aperture._program_library import Batch
+from aperture._program_source import ProgramError
 from aperture._system import threads_for
+
+if TYPE_CHECKING:
+    from aperture._program_sweep import Points
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,6 +111,102 @@ class Program(Generic[P, R]):
         )
         return str(self._run(given, explain=True)[1])
 
+    def sweep(self, *args: Any, **values: Any) -> R:
+        """The function's results for each of several values of parameters.
+
+        Parameters
+        ----------
+        *args
+            Arguments of the other parameters, in their order.
+        **values : array_like of real or complex numbers
+            The values of a parameter. Of several parameters there are as many each, and number i
+            of all of them is a point.
+
+        Returns
+        -------
+        As of a call, with an axis more, the first one: ``result[i]`` has the bits of the call with
+        number i as a ``float`` or ``complex``. What no value reaches is repeated without a copy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For lists that are empty or of different lengths, values that reach no result, and
+            programs that write arguments.
+
+        Warns
+        -----
+        RuntimeWarning
+            If there are no results for some values, which are NaN then (zero of integers, False):
+            a ``while`` that does not end, or what Python refuses, as 1 / 0.
+
+        Notes
+        -----
+        Ino et al. 2013. What no value reaches is computed once, but for what is in a loop or branch
+        with other things and changes there or takes little. Where values reach numbers or a
+        :data:`Batch` alone, they are lanes of a larger batch. Others run side by side, on the
+        threads of a CPU or in the grids of a GPU, or one after the other. Each ends when its own
+        loops do. :meth:`explain_sweep` says which and why.
+
+        Examples
+        --------
+        >>> import aperture
+        >>> import numpy as np
+        >>> @aperture.program
+        ... def shrunk(x, threshold):
+        ...     return aperture.compose.sum(aperture.compose.maximum(abs(x) - threshold, 0.0))
+        >>> shrunk.sweep(np.array([1.0, -3.0]), threshold=[0, 1, 2.5]).tolist()
+        [4.0, 2.0, 0.5]
+        """
+        from aperture._program_sweep import by_numpy
+
+        points = self._points(args, values)
+        if self._mode == "numpy":
+            found = by_numpy(points, self._by_numpy)
+        else:
+            plan, results = self._run_points(points)
+            found = plan.returned_of(points.given, results)
+        points.warn()
+        result: R = found
+        return result
+
+    def explain_sweep(self, *args: Any, **values: Any) -> str:
+        """How :meth:`sweep` with such arguments runs: the kernels that run once, those of the
+        values, how many values run at a time, and why."""
+        return str(self._run_points(self._points(args, values), explain=True)[1])
+
+    def _run_points(self, points: Points, explain: bool = False) -> tuple[_Plan, Any]:
+        try:
+            self._plan(points.at(0))
+        except ProgramError:
+            # Python may refuse the first value, as 1 / 0.
+            points.typical = points.count - 1
+        return self._run(points.at(points.typical), explain, points)
+
+    def _points(self, args: tuple[Any, ...], values: dict[str, Any]) -> Points:
+        from aperture._program_sweep import Points, numbers_of
+
+        for name in values:
+            if name not in self._names:
+                raise TypeError(f"{self._function.__name__} has no parameter {name!r}")
+        if not values:
+            raise TypeError("sweep: expected the values of a parameter, by its name")
+        if self._in_place:
+            raise ValueError(
+                f"in_place: {self._in_place[0]} is written; a sweep writes no argument"
+            )
+        others = [name for name in self._names if name not in values]
+        first = {name: numbers_of(name, of) for name, of in values.items()}
+        bound = self._signature.replace(
+            parameters=[self._signature.parameters[name] for name in others]
+        ).bind(*args)
+        bound.apply_defaults()
+        given = tuple(
+            first[name][0].item() if name in first else bound.arguments[name]
+            for name in self._names
+        )
+        columns = {self._names.index(name): of for name, of in first.items()}
+        return Points(self._function.__name__, self._names, given, columns)
+
     def __repr__(self) -> str:
         return f"<aperture program {self._function.__qualname__}>"
 
@@ -137,29 +237,43 @@ class Program(Generic[P, R]):
         """Whether arrays are NumPy's, and computed on the CPU."""
         return computes_on_cpu(self._device) and None not in map(_key_of, given)
 
-    def _run(self, given: tuple[Any, ...], explain: bool = False) -> tuple[_Plan, Any]:
-        """The plan, and the program's results or what explains them."""
+    def _run(
+        self, given: tuple[Any, ...], explain: bool = False, points: Points | None = None
+    ) -> tuple[_Plan, Any]:
+        """The plan, and the program's results, for all points if there are some, or what explains
+        them."""
         if self._is_simple(given):
             plan = self._plan(given)
-            return plan, plan.run(given, explain)
+            return plan, plan.run(given, explain, points)
         first = next((one for one in given if _is_array(one)), None)
         return at_place(
-            first, self._device, self._threads, lambda place: self._at(place, first, given, explain)
+            first,
+            self._device,
+            self._threads,
+            lambda place: self._at(place, first, given, explain, points),
         )
 
     def _at(
-        self, place: Place, first: Any, given: tuple[Any, ...], explain: bool
+        self,
+        place: Place,
+        first: Any,
+        given: tuple[Any, ...],
+        explain: bool,
+        points: Points | None,
     ) -> tuple[_Plan, Any]:
         """The same at the place of the first array."""
         if place.core is not core:
             plan = self._plan(given, place)
-            return plan, plan.run_on_gpu(place, given, explain)
+            return plan, plan.run_on_gpu(place, given, explain, points)
         here = tuple(map(self._host_array, self._names, given))
         plan = self._plan(here)
-        found = plan.run(here, explain)
+        found = plan.run(here, explain, points)
         if explain:
             return plan, found
         back = _arrays.returner(first)
+        if points is not None:
+            # Other libraries have no arrays that repeat what cannot be written.
+            found = [one if one.flags.writeable else one.copy() for one in found]
         return plan, [back(one) if isinstance(one, np.ndarray) else one for one in found]
 
     def _plan_for_reading(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
@@ -295,35 +409,83 @@ class _Plan:
                 return False
         return True
 
-    def arrays(self, given: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    def arrays(
+        self, given: tuple[Any, ...], points: Points | None = None
+    ) -> tuple[list[Any], list[Any]]:
         """Inputs and results as the extension takes them."""
         if self._in_place:
             self._expect_in_place(given)
         inputs = []
         for dtype, index, compute in self._slots:
-            value = given[index] if compute is None else compute(given)
+            value = self._value(dtype, index, compute, given, points)
             if type(value) is not np.ndarray:
                 value = np.asarray(value, dtype)
             elif not value.flags.c_contiguous or not value.flags.aligned:
                 value = np.array(value, order="C")
             inputs.append(value)
-        return inputs, [np.empty(shape, dtype) for dtype, shape in self._results]
+        return inputs, [np.empty(shape, dtype) for dtype, shape in self._new_results(points)]
 
-    def run(self, given: tuple[Any, ...], explain: bool) -> Any:
+    @staticmethod
+    def _value(
+        dtype: np.dtype[Any],
+        index: int,
+        compute: Callable[[Any], Any] | None,
+        given: tuple[Any, ...],
+        points: Points | None,
+    ) -> Any:
+        """What a slot has; one for each point if points reach it."""
+        if compute is None:
+            return given[index]
+        if points is not None and points.read_by(compute):
+            return points.column(compute, dtype)
+        return compute(given)
+
+    def _swept(self, points: Points) -> list[int]:
+        """The slots that points reach."""
+        read = [compute and points.read_by(compute) for _, _, compute in self._slots]
+        for index in points.values:
+            if not any(of and index in of for of in read):
+                raise ValueError(f"sweep: no result depends on {self._names[index]}")
+        return [number for number, of in enumerate(read) if of]
+
+    def _new_results(self, points: Points | None) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
+        """Types of what the extension fills."""
+        if points is None:
+            return list(self._results)
+        reached = self.core.reached(self._swept(points))
+        return [
+            (dtype, (points.count, *shape) if has_axis else shape)
+            for has_axis, (dtype, shape) in zip(reached, self._results, strict=True)
+        ]
+
+    def run(self, given: tuple[Any, ...], explain: bool, points: Points | None = None) -> Any:
         """The program's results on the CPU, or what explains them."""
-        inputs, results = self.arrays(given)
-        explanation = self._run(0, inputs, results, explain)
+        inputs, results = self.arrays(given, points)
+        explanation = self._run(0, inputs, results, explain, points)
         if explain:
             return explanation
+        if points is not None:
+            return self._for_points(results, points, np)
         return [one if one.ndim else one[()] for one in results]
 
-    def run_on_gpu(self, place: Place, given: tuple[Any, ...], explain: bool) -> Any:
+    def _for_points(self, results: list[Any], points: Points, library: Any) -> list[Any]:
+        """Results of a sweep, with an axis for points."""
+        found = []
+        for one, (_, shape) in zip(results, self._results, strict=True):
+            if tuple(one.shape) == tuple(shape):
+                one = library.broadcast_to(one, (points.count, *shape))
+            found.append(points.without_failed(one))
+        return found
+
+    def run_on_gpu(
+        self, place: Place, given: tuple[Any, ...], explain: bool, points: Points | None = None
+    ) -> Any:
         """The same at a place on a GPU; arrays are the caller's."""
         worker = self.core
         stream = place.stream(worker)
         inputs, staged = [], []
         for (dtype, index, compute), is_array in zip(self._slots, self._is_array, strict=True):
-            value = given[index] if compute is None else compute(given)
+            value = self._value(dtype, index, compute, given, points)
             if not is_array:
                 inputs.append(np.asarray(value, dtype))
                 continue
@@ -332,14 +494,17 @@ class _Plan:
                 there.out = value
                 staged.append(there)
             inputs.append(place.handle(there, worker))
-        results = [place.new(shape, dtype) for dtype, shape in self._results]
+        results = [place.new(shape, dtype) for dtype, shape in self._new_results(points)]
         handles = [place.handle(one, worker) for one in results]
-        explanation = self._run(stream, inputs, handles, explain)
+        explanation = self._run(stream, inputs, handles, explain, points)
         if explain:
             return explanation
         for there in staged:
             place.result(there, worker)
         found = [place.result(one, worker) for one in results]
+        if points is not None:
+            with place.namespace() as library:
+                return self._for_points(found, points, library)
         return [one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in found]
 
     def returned_of(self, given: tuple[Any, ...], results: list[Any]) -> Any:
@@ -365,10 +530,24 @@ class _Plan:
                 return library.ascontiguousarray(there)
         return there
 
-    def _run(self, stream: int, inputs: list[Any], results: list[Any], explain: bool) -> Any:
+    def _run(
+        self,
+        stream: int,
+        inputs: list[Any],
+        results: list[Any],
+        explain: bool,
+        points: Points | None,
+    ) -> Any:
+        if explain and points is not None:
+            return self.core.explain_sweep(self._swept(points), points.count)
         run = self.core.run_and_explain if explain else self.core.run
         try:
-            explanation = run(stream, inputs, results)
+            if points is not None:
+                explanation = None
+                failed = self.core.sweep(stream, inputs, results, self._swept(points))
+                points.failed.update(dict(failed) | points.failed)
+            else:
+                explanation = run(stream, inputs, results)
         except ValueError as error:
             if not str(error).startswith("a loop did not end"):
                 raise

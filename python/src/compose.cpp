@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
@@ -18,6 +19,7 @@
 
 #include "aperture/compose/executable.hpp"
 #include "aperture/compose/plan.hpp"
+#include "aperture/compose/sweep.hpp"
 #include "aperture/compose/text_operation.hpp"
 #include "aperture/compose/tune.hpp"
 #include "aperture/compose_operations/flow.hpp"
@@ -171,6 +173,35 @@ class ComposedProgramOn {
         });
     }
 
+    /// For each result, whether one of these inputs, by their numbers, reaches it.
+    std::vector<bool> reached(const std::vector<std::size_t>& inputs) {
+        return worker_.run([&] { return std::vector(sweep_of(inputs).reached()); });
+    }
+
+    /// Runs for each of several values of these inputs, of which `given` has one after the other,
+    /// in host memory, as have the results that they reach. Returns the values that failed, and
+    /// why.
+    std::vector<std::pair<index_t, std::string>> sweep(std::uintptr_t stream,
+                                                       const std::vector<Numbers>& given,
+                                                       const std::vector<Numbers>& results,
+                                                       const std::vector<std::size_t>& inputs) {
+        const std::vector<bool> with_axis = reached(inputs);
+        const Memory memory = memory_of(given, results, inputs, with_axis);
+        const compose::Swept swept = worker_.run(stream, [&] {
+            return sweep_of(inputs).run(worker_.executor(), memory.arguments, memory.results);
+        });
+        std::vector<std::pair<index_t, std::string>> failed;
+        for (const compose::FailedValue& value : swept.failed) {
+            failed.emplace_back(value.number, value.message);
+        }
+        return failed;
+    }
+
+    /// How a sweep over these inputs runs so many values.
+    std::string explain_sweep(const std::vector<std::size_t>& inputs, index_t values) {
+        return worker_.run([&] { return sweep_of(inputs).explain(worker_.executor(), values); });
+    }
+
     Worker& worker() { return worker_; }
 
   private:
@@ -191,6 +222,7 @@ class ComposedProgramOn {
                 machine = compose::measured_machine(worker_.executor());
             }
         }
+        fusion_ = is_tuned_ ? compose::Fusion::planned : word;
         return compose::plan(compose::parse(text), registry_, word, machine);
     }
 
@@ -207,8 +239,27 @@ class ComposedProgramOn {
                           .executable;
     }
 
-    Memory memory_of(const std::vector<Numbers>& given, const std::vector<Numbers>& results) const {
+    /// The sweep over these inputs; the last one is kept.
+    compose::Sweep<Executor>& sweep_of(const std::vector<std::size_t>& inputs) {
+        if (sweep_ && sweep_->first == inputs) return sweep_->second;
+        sweep_.reset();
+        std::vector<std::string> all, names;
+        for (const compose::Symbol& symbol : plan_.program->symbols) {
+            if (symbol.source == compose::Source::input) all.push_back(symbol.name);
+        }
+        for (const std::size_t input : inputs) names.push_back(all.at(input));
+        sweep_.emplace(
+            inputs, compose::Sweep<Executor>(worker_.executor(), *plan_.program, registry_, names,
+                                             {.fusion = fusion_, .tier = tier_}));
+        return sweep_->second;
+    }
+
+    /// Of a sweep over the inputs `swept`, these and results `with_axis` have an axis more.
+    Memory memory_of(const std::vector<Numbers>& given, const std::vector<Numbers>& results,
+                     const std::vector<std::size_t>& swept = {},
+                     const std::vector<bool>& with_axis = {}) const {
         Memory memory;
+        index_t count = -1;
         auto next = given.begin();
         const compose::Program& program = *plan_.program;
         for (const compose::Symbol& symbol : program.symbols) {
@@ -218,25 +269,37 @@ class ComposedProgramOn {
             }
             core::expects(next != given.end(), "there is no argument ", symbol.name);
             const bool on_host = symbol.type.is_scalar();
-            memory.arguments.emplace(symbol.name, argument(symbol, *next++, on_host));
+            const auto number = static_cast<std::size_t>(next - given.begin());
+            const Numbers& numbers = *next++;
+            if (std::find(swept.begin(), swept.end(), number) == swept.end()) {
+                memory.arguments.emplace(symbol.name, argument(symbol, numbers, on_host));
+                continue;
+            }
+            count = numbers.ndim() == 1 ? static_cast<index_t>(numbers.shape(0)) : 0;
+            compose::Argument values = argument(symbol, numbers, on_host, count);
+            values.type = compose::array(symbol.type.dtype, {count});
+            memory.arguments.emplace(symbol.name, values);
         }
         core::expects(next == given.end(), given.size(), " arguments are too many");
         const auto& returned = std::get<compose::Return>(program.statements.back().what).values;
         core::expects(results.size() == returned.size(), "the program returns ", returned.size(),
                       " values, not ", results.size());
         for (std::size_t i = 0; i < results.size(); ++i) {
-            memory.results.push_back(argument(program[returned[i]], results[i], false));
+            memory.results.push_back(argument(program[returned[i]], results[i], false,
+                                              !with_axis.empty() && with_axis[i] ? count : -1));
         }
         return memory;
     }
 
+    /// With `values`, as many, one after the other.
     static compose::Argument argument(const compose::Symbol& symbol, const Numbers& numbers,
-                                      bool on_host) {
+                                      bool on_host, index_t values = -1) {
         const compose::Type& type = symbol.type;
-        bool fits = numbers.dtype() == dtype_of(type.dtype) &&
-                    numbers.ndim() == static_cast<std::size_t>(type.rank);
+        std::vector<index_t> extents(type.extent.begin(), type.extent.begin() + type.rank);
+        if (values >= 0) extents.insert(extents.begin(), values);
+        bool fits = numbers.dtype() == dtype_of(type.dtype) && numbers.ndim() == extents.size();
         for (std::size_t d = 0; fits && d < numbers.ndim(); ++d) {
-            fits = static_cast<index_t>(numbers.shape(d)) == type.extent[d];
+            fits = static_cast<index_t>(numbers.shape(d)) == extents[d];
         }
         core::expects(fits, symbol.name, " is no ", text_of(type));
         using Memory = typename DeviceOf<typename Executor::Space>::type;
@@ -248,9 +311,11 @@ class ComposedProgramOn {
     Worker worker_;
     compose::Registry registry_;
     bool is_tuned_;
+    compose::Fusion fusion_{};  ///< of sweeps
     compose::Plan plan_;
     compose::Tier tier_;
     std::optional<compose::Executable<Executor>> executable_;
+    std::optional<std::pair<std::vector<std::size_t>, compose::Sweep<Executor>>> sweep_;
 };
 using ComposedProgram = ComposedProgramOn<Worker>;
 
@@ -265,7 +330,11 @@ void bind_compose(nb::module_& module) {
         .def("reason_of_interpretation", &ComposedProgram::reason_of_interpretation)
         .def("run", &ComposedProgram::run, nb::arg(), nb::arg().noconvert(), nb::arg().noconvert())
         .def("run_and_explain", &ComposedProgram::run_and_explain, nb::arg(), nb::arg().noconvert(),
-             nb::arg().noconvert());
+             nb::arg().noconvert())
+        .def("reached", &ComposedProgram::reached)
+        .def("sweep", &ComposedProgram::sweep, nb::arg(), nb::arg().noconvert(),
+             nb::arg().noconvert(), nb::arg())
+        .def("explain_sweep", &ComposedProgram::explain_sweep);
     bind_stream(bound);
 #if !APERTURE_PYTHON_GPU
     module.def("is_identifier", compose::is_identifier);

@@ -64,6 +64,18 @@ def test_results_stay_in_the_library_and_have_the_bits_of_the_cpu(
             same_bits(host, other)
 
 
+def test_sweeps_have_the_bits_of_the_cpu(library: Any) -> None:
+    x, y = pair()
+    scales = [0.7, 0.2, 0.5]
+    on_cpu = aperture.program(device="cpu", tier="interpreted")(everything)
+    expected = on_cpu.sweep(x, y, 5, scale=scales)
+    there = library.array(x), library.array(y)
+    found = aperture.program(everything).sweep(*there, 5, scale=scales)
+    assert isinstance(found[0], library.type())
+    for one, other in zip(found, expected, strict=True):
+        same_bits(library.host(one).astype(other.dtype), other)
+
+
 def test_tuned_programs_have_the_bits_of_the_cpu(
     library: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

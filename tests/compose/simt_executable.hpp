@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <regex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,20 +54,8 @@ class SimtExecutable {
         validate(*plan_.program, arguments, results);
         memory_.bind(arguments, results);
         const auto run = [&](const Kernel& kernel) {
-            auto sums = numbers_of_others(sums_of(kernel, Target::device));
-            unsigned blocks_done = 0;
-            const kernels::KernelArguments values{memory_.symbols(), walk_over(kernel.elements),
-                                                  sums.data(), &blocks_done};
-            const auto launch = [&](const char* of, LaunchShape shape) {
-                if (two_strips_) shape.shared_bytes = most_bytes_on_chip;
-                core::launch(simt, function(of, kernel),
-                             {{std::min(shape.grid_x, most_blocks), shape.grid_y},
-                              {shape.block_x, shape.block_y},
-                              static_cast<std::size_t>(shape.shared_bytes)},
-                             values);
-            };
-            launch("elements", launch_of(kernel));
-            if (has_finish(kernel)) launch("finish", finish_of(kernel));
+            void* const* const row = memory_.symbols();
+            launch(simt, kernel, {&row, 1});
         };
         const auto run_loop = [&](const LoopStep& loop) {
             const LaunchShape shape = launch_of(*plan_.program, loop);
@@ -88,6 +77,28 @@ class SimtExecutable {
         memory_.finish(results);
     }
 
+    /// Computes several values, with the symbols of a row each, or the only one.
+    void launch(core::Simt& simt, const Kernel& kernel, std::span<void* const* const> rows) const {
+        const index_t sums_of_value = sums_of(kernel, Target::device);
+        auto sums = numbers_of_others(sums_of_value * index_t(rows.size()));
+        std::vector<unsigned> blocks_done(rows.size());
+        kernels::GridArguments arguments{
+            walk_over(kernel.elements), sums.data(), sums_of_value, blocks_done.data(), {}};
+        std::copy(rows.begin(), rows.end(), std::begin(arguments.symbols));
+        const auto submit = [&](const char* of, LaunchShape shape) {
+            if (two_strips_) shape.shared_bytes = most_bytes_on_chip;
+            core::launch(
+                simt, function(of, kernel),
+                {{std::min(shape.grid_x, most_blocks), shape.grid_y, unsigned(rows.size())},
+                 {shape.block_x, shape.block_y},
+                 static_cast<std::size_t>(shape.shared_bytes)},
+                arguments);
+        };
+        submit("elements", launch_of(kernel));
+        if (has_finish(kernel)) submit("finish", finish_of(kernel));
+    }
+    const Plan& plan() const { return plan_; }
+
     /// Why nothing can run.
     std::string reason;
     /// Of grids, which may have any size.
@@ -106,9 +117,8 @@ class SimtExecutable {
         text = std::regex_replace(text, elements, "$1, 2,");
         text = std::regex_replace(text, finish, "finish_rows<Kernel, 2>");
     }
-    auto function(const char* of, const Kernel& kernel) const
-        -> void (*)(kernels::KernelArguments) {
-        return library_->function<void(kernels::KernelArguments)>(
+    auto function(const char* of, const Kernel& kernel) const -> void (*)(kernels::GridArguments) {
+        return library_->function<void(kernels::GridArguments)>(
             function_name(of, places_[static_cast<std::size_t>(kernel.number)]));
     }
 

@@ -34,6 +34,8 @@ enum class Tier {
     compiled,     ///< all calls of a kernel for an element, as machine code
 };
 
+class LaneRuns;
+
 /// A plan made ready for an executor; keeps the memory of the program's own symbols from one run to
 /// the next. Results are the same bits for every plan and tier. Belongs to one thread at a time.
 template <class Executor>
@@ -64,6 +66,7 @@ class Executable {
     const std::string& reason_of_interpretation() const;
 
   private:
+    friend class LaneRuns;
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -31,6 +31,7 @@ struct Machine {
     double double_flops_a_second = 0;
     double launch_seconds = 0;  ///< what a kernel takes besides
     double cache_bytes = 0;     ///< 0 if it is not known
+    double memory_bytes = 0;    ///< 0 if it is not known
     // The rest is of GPUs.
     double latency_seconds = 0;  ///< of memory
     double barrier_seconds = 0;  ///< of a kernel's blocks that wait for each other
@@ -48,6 +49,7 @@ inline constexpr Machine h100{.bytes_a_second = 2.8e12,
                               .double_flops_a_second = 33.5e12,
                               .launch_seconds = 1e-6,
                               .cache_bytes = 50 << 20,
+                              .memory_bytes = 80e9,
                               .latency_seconds = 346e-9,
                               .barrier_seconds = 1e-6,
                               .multiprocessors = 132,

@@ -92,6 +92,9 @@ class Program {
     std::string name;
     std::vector<Symbol> symbols;
     Block statements;
+    /// Whether conditions have numbers of values that each go their own way, those of a Sweep. Not
+    /// in the text.
+    bool has_own_ways = false;
 
     const Symbol& operator[](SymbolId id) const { return symbols[static_cast<std::size_t>(id)]; }
     /// Returns -1 where there is no such symbol.
