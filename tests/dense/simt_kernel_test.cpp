@@ -111,7 +111,7 @@ TEST(SimtKernels, SolveHasTheSameBitsInAnyLaneOrder) {
 
 // Warps of a block have no barriers: what one writes must not be another's.
 TEST(SimtKernels, FactorsHaveTheSameBitsInAnyLaneOrder) {
-    for (int order : {3, 18}) {
+    for (int order : {3, 18, 24}) {
         constexpr index_t problems = 33;
         const SolveCase problem(problems, order, 3);
         const auto run = [&](Runner& runner) {
