@@ -67,8 +67,8 @@ Found judge(core::Cpu& cpu, const BackgroundPeer& peer, const Task& task) {
         found.ms += model_ms + watch.ms();
         ++found.judged;
         const rpca::MaskView view(cleaned.data(), mask.extent());
-        if (const auto score = truth.score(number, view, false, console)) {
-            found.score += *score;
+        if (const auto true_mask = truth.mask(number, mask.extent(), false, console)) {
+            found.score += apps::score(view, *true_mask);
             ++found.frames;
         }
     }

@@ -280,7 +280,7 @@ def foreground_masks(
     hysteresis: float = _MASK.hysteresis,
     fill_holes: bool = _MASK.fill_holes,
     remove_shadows: bool = _MASK.remove_shadows,
-    remove_light: bool = _MASK.remove_light,
+    remove_light: bool = False,
     threads: int | None = None,
 ) -> Any:
     """Masks of where frames differ from their background.
@@ -310,8 +310,8 @@ def foreground_masks(
         Pixels are background where a multiple of the background fits the frame.
     remove_light : bool
         With ``threshold`` None: pixels are background where lamps light it, which makes its
-        texture brighter, too. The program ``bgsub`` has it off with robust PCA, whose
-        background has traces of the objects at night.
+        texture brighter, too. For backgrounds by :func:`rpca`, which have traces of the objects at
+        night, False is better.
     threads : int, optional
         CPU threads; see :func:`set_num_threads`.
 
@@ -370,9 +370,12 @@ def foreground_masks(
     return place.result(masks, None)
 
 
-def mask_parameters(threshold: float | None = _MASK.threshold, **parameters: Any) -> Any:
+def mask_parameters(
+    threshold: float | None = _MASK.threshold, *, remove_light: bool = False, **parameters: Any
+) -> Any:
     """Those of :func:`foreground_masks`, as core.MaskParameters."""
     given = core.MaskParameters()
+    given.remove_light = remove_light
     if threshold is not None:
         given.threshold = number("threshold", threshold)
     assign(given, **parameters)

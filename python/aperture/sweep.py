@@ -388,7 +388,7 @@ def background(
 
         def find_masks() -> Any:
             masks = np.empty((count, rows, columns), np.uint8)
-            finder.find(planes, of.ground, masks, anew=True, follow=False)
+            finder.find(planes, of.ground, masks, anew=True)
             return place.result(masks, None)
 
         result = Background(of.low_rank, find_masks)
@@ -422,6 +422,7 @@ _OF_MASKS = {
     "hysteresis",
     "fill_holes",
     "remove_shadows",
+    "remove_light",
 }
 _OF_SCORE = ("f_measure", "precision", "recall", "fpr", "fnr", "pwc")
 

@@ -330,8 +330,8 @@ def test_light_on_dark_ground_is_removed() -> None:
     ground = random.uniform(20, 40, (40, 60)).astype(np.float32)
     frames = np.repeat(ground[None], 12, axis=0)
     frames[5, 10:30, 10:30] *= 2.5
-    assert np.count_nonzero(aperture.foreground_masks(frames, ground)) == 0
-    kept = aperture.foreground_masks(frames, ground, remove_light=False)
+    assert np.count_nonzero(aperture.foreground_masks(frames, ground, remove_light=True)) == 0
+    kept = aperture.foreground_masks(frames, ground)
     assert (kept[5, 12:28, 12:28] == 255).all()
 
 

@@ -149,7 +149,8 @@ COUNTERPARTS: dict[Callable[..., Any], tuple[str, dict[str, str | tuple[str, str
             # Flags that turn them off.
             "fill_holes": ("keep-holes", "Do not fill", True),
             "remove_shadows": ("keep-shadows", "Do not remove", True),
-            "remove_light": ("keep-light", "do not remove", True),
+            # As of --method rpca.
+            "remove_light": ("keep-light", "--method online or median", False),
             "threads": ("threads", "(default: all)", None),
         },
     ),
