@@ -463,14 +463,13 @@ void InterpretedKernel::run(core::Cpu& cpu, void* const* symbols, const Walk& wa
     {
         Scratch scratch(state.program.symbols.size());
         state.broadcast_scalars(scratch);
-        if (is_of_rows(state.kernel)) {
+        const bool of_rows = is_of_rows(state.kernel);
+        const index_t strips = of_rows ? state.walk.row_strips() : state.walk.strips();
 #pragma omp for schedule(static)
-            for (index_t strip = 0; strip < state.walk.row_strips(); ++strip) {
+        for (index_t strip = 0; strip < strips; ++strip) {
+            if (of_rows) {
                 state.compute_lines(strip, scratch);
-            }
-        } else {
-#pragma omp for schedule(static)
-            for (index_t strip = 0; strip < state.walk.strips(); ++strip) {
+            } else {
                 state.compute_strip(strip, scratch);
             }
         }

@@ -9,7 +9,6 @@ namespace aperture::rpca {
 namespace {
 
 using core::Cpu;
-using core::Host;
 using signal::GlobalMotion;
 using signal::PixelMap;
 

@@ -26,7 +26,6 @@ namespace aperture {
 namespace {
 
 using core::Array;
-using core::Host;
 using core::index_t;
 
 /// run(i): run number i, from 0 on, of one object. Only the first run may allocate.

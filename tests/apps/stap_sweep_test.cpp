@@ -12,7 +12,6 @@ using media::tests::read_bytes;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
