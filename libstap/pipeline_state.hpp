@@ -14,7 +14,7 @@
 namespace aperture::stap {
 
 /// What follows Doppler processing, with its workspace: `run(cube of Doppler bins, results,
-/// timeline)`. The file that includes this specialises it and instantiates Pipeline.
+/// timeline)` and `set_loading(loading)`. The file that includes this specialises it and instantiates Pipeline.
 template <class Executor>
 class AdaptiveStages;
 
@@ -43,6 +43,15 @@ Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     state_ = core::owned(std::make_unique<State>(executor, problem, steering));
+}
+
+template <class Executor>
+void Pipeline<Executor>::set_loading(const DiagonalLoading& loading) {
+    Problem& problem = state_->problem;
+    Parameters parameters = problem.parameters;
+    parameters.loading = loading;
+    problem = make_problem(problem.shape, parameters, problem.steering_vectors);
+    for (auto& pass : state_->passes) pass.second->set_loading(loading);
 }
 
 template <class Executor>

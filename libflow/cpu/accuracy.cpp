@@ -32,7 +32,8 @@ Accuracy compare(core::Cpu& cpu, ConstFlowView<core::Host> flow, ConstFlowView<c
             }
             const double cosine =
                 (u * tu + v * tv + 1) / std::sqrt((u * u + v * v + 1) * (tu * tu + tv * tv + 1));
-            const double away = std::hypot(u - tu, v - tv);
+            // The square of a float does not overflow a double.
+            const double away = std::sqrt((u - tu) * (u - tu) + (v - tv) * (v - tv));
             s[angle] += std::acos(std::min(std::max(cosine, -1.0), 1.0));
             s[distance] += away;
             s[square] += away * away;

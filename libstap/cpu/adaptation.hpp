@@ -11,7 +11,8 @@
 namespace aperture::stap::cpu {
 
 /// Adaptive processing of a cube of Doppler bins, with its workspace: a run allocates nothing. The
-/// results do not depend on the number of threads.
+/// results do not depend on the number of threads. The problem must outlive it; its loading may
+/// change between runs.
 class Adaptation {
   public:
     virtual ~Adaptation() = default;

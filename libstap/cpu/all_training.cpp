@@ -308,7 +308,7 @@ class AllTraining : public Adaptation {
 
   private:
     core::Cpu& cpu_;
-    Problem problem_;
+    const Problem& problem_;
     Steering steering_;
 };
 

@@ -20,20 +20,37 @@ namespace aperture::stap {
 namespace {
 
 /// E[(1 + factor(beta) x)^-(J-n+1)] over the loss factor beta ~ Beta(J-n+2, n-1): the false-alarm
-/// rate of AMF and ACE. The truncated tails contribute less than 1e-9 of `pfa`.
+/// rate of AMF and ACE. The truncated tails contribute less than 1e-9 of `pfa`. Integrates over
+/// log(beta / (1 - beta)), in which the integrand is smooth where a narrow range of beta counts.
 class FalseAlarmRate {
   public:
     FalseAlarmRate(Detector detector, double pfa, index_t cells, int order)
         : detector_(detector),
           exponent_(static_cast<double>(cells - order + 1)),
-          loss_(exponent_ + 1, order - 1),
-          begin_(boost::math::quantile(loss_, pfa * 1e-9)),
-          end_(boost::math::quantile(boost::math::complement(loss_, pfa * 1e-9))) {}
+          a_(exponent_ + 1),
+          b_(order - 1) {
+        const auto low = [&](double a, double b) {
+            const boost::math::beta_distribution<double> loss(a, b);
+            const double beta = boost::math::quantile(loss, pfa * 1e-9);
+            return std::log(beta) - std::log1p(-beta);
+        };
+        begin_ = low(a_, b_);
+        end_ = -low(b_, a_);
+        // The logarithm of a beta function would cancel where there are many cells.
+        const double rest = b_ / (a_ + b_);
+        const boost::math::beta_distribution<double> mirrored(b_, a_);
+        log_scale_ = std::log(boost::math::pdf(mirrored, rest)) - (a_ - 1) * std::log1p(-rest) -
+                     (b_ - 1) * std::log(rest);
+    }
 
     double operator()(double x) const {
-        const auto density = [&](double beta) {
-            const double factor = detector_ == Detector::amf ? beta : 1 - beta;
-            return boost::math::pdf(loss_, beta) * std::exp(-exponent_ * std::log1p(factor * x));
+        const auto density = [&](double log_odds) {
+            const double log_larger = -std::log1p(std::exp(-std::abs(log_odds)));
+            const double log_beta = log_larger + std::min(log_odds, 0.0);
+            const double log_rest = log_larger - std::max(log_odds, 0.0);
+            const double factor = std::exp(detector_ == Detector::amf ? log_beta : log_rest);
+            return std::exp(log_scale_ + a_ * log_beta + b_ * log_rest -
+                            exponent_ * std::log1p(factor * x));
         };
         constexpr unsigned bisections = 12;
         constexpr double tolerance = 1e-11;
@@ -44,8 +61,9 @@ class FalseAlarmRate {
   private:
     Detector detector_;
     double exponent_;
-    boost::math::beta_distribution<double> loss_;
+    double a_, b_;
     double begin_, end_;
+    double log_scale_;  ///< 1 / B(a, b)
 };
 
 /// Solves rate(x) = pfa for x >= 0; `rate` decreases from 1 at 0. `scale` is near x or below it.

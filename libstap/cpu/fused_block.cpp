@@ -104,7 +104,7 @@ class FusedBlock : public Adaptation {
 
   private:
     core::Cpu& cpu_;
-    Problem problem_;
+    const Problem& problem_;
     core::Array<std::complex<Real>, 2> steering_;  // [n][D]
     index_t runs_per_block_;
 };

@@ -90,17 +90,19 @@ class AdaptiveStages<core::Cpu> {
         const bool fp64 = p.precision == Precision::mixed;
         const bool repeats = p.precision == Precision::automatic;
         if (p.training == Training::all) {
-            adaptation_ = cpu::all_training(cpu, problem, steering_);
+            adaptation_ = cpu::all_training(cpu, problem_, steering_);
         } else if (p.training == Training::sliding) {
-            adaptation_ = cpu::sliding_training(cpu, problem, steering_, fp64);
-            if (repeats) repetition_ = cpu::sliding_training(cpu, problem, steering_, true);
+            adaptation_ = cpu::sliding_training(cpu, problem_, steering_, fp64);
+            if (repeats) repetition_ = cpu::sliding_training(cpu, problem_, steering_, true);
         } else {
             const bool staged = p.implementation == Implementation::staged;
-            adaptation_ = staged ? cpu::staged_block(cpu, problem, steering_, fp64)
-                                 : cpu::fused_block(cpu, problem, steering_, fp64);
-            if (repeats) repetition_ = cpu::fused_block(cpu, problem, steering_, true);
+            adaptation_ = staged ? cpu::staged_block(cpu, problem_, steering_, fp64)
+                                 : cpu::fused_block(cpu, problem_, steering_, fp64);
+            if (repeats) repetition_ = cpu::fused_block(cpu, problem_, steering_, true);
         }
     }
+
+    void set_loading(const DiagonalLoading& loading) { problem_.parameters.loading = loading; }
 
     void run(const CubeView<Host>& cube, const Results<Host>& results,
              core::Timeline* timeline) const {

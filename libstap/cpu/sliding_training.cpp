@@ -249,7 +249,7 @@ class SlidingTraining : public Adaptation {
     }
 
     core::Cpu& cpu_;
-    Problem problem_;
+    const Problem& problem_;
     Steering steering_;
     index_t right_hand_sides_;  ///< D, and the snapshot itself
     /// (Doppler bin, range cell), range fastest: problem p is bin p / N, cell p % N.

@@ -137,7 +137,7 @@ class StagedBlock : public Adaptation {
     }
 
     core::Cpu& cpu_;
-    Problem problem_;
+    const Problem& problem_;
     Steering steering_;
     core::Array<Complex, 4> snapshots_;   ///< of a chunk of bins, [k][b][n][N_R]
     core::Array<Complex, 4> covariance_;  ///< [k][b][n][n]

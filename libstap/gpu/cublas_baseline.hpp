@@ -16,7 +16,8 @@ namespace aperture::stap::gpu {
 /// `pivot_ratio` is the ratio of U's diagonal entries.
 class CublasBaseline {
   public:
-    /// Throws core::InvalidArgument for sliding or all training and for mixed precision.
+    /// The problem must outlive it; its loading may change between runs. Throws
+    /// core::InvalidArgument for sliding or all training and for mixed precision.
     CublasBaseline(core::Gpu& gpu, const Problem& problem,
                    core::View<const cfloat, 2, core::Host> steering);
 
@@ -37,7 +38,7 @@ class CublasBaseline {
 
     core::Gpu& gpu_;
     std::unique_ptr<cublasContext, DestroyCublas> cublas_;
-    Problem problem_;
+    const Problem& problem_;
     index_t matrices_;
     core::Array<cfloat, 2, core::Device> steering_;          ///< [n][D]
     core::Array<cfloat, 2, core::Device> right_hand_sides_;  ///< conjugates [D][n]

@@ -20,9 +20,11 @@ class AdaptiveStages<core::Gpu> {
         : gpu_(gpu), problem_(problem) {
         gpu::set_steering(gpu, workspace_, steering);
         if (problem.parameters.implementation == Implementation::cublas) {
-            cublas_.emplace(gpu, problem, steering);
+            cublas_.emplace(gpu, problem_, steering);
         }
     }
+
+    void set_loading(const DiagonalLoading& loading) { problem_.parameters.loading = loading; }
 
     void run(const CubeView<core::Device>& cube, const Results<core::Device>& results,
              core::Timeline* timeline) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,17 @@ _DEFAULTS = core.flow_preset("fast", "hs", None)
 
 
 _MOST_PIXELS = 2**40
+
+
+@dataclass(eq=False)
+class _Images:
+    """Images at a place."""
+
+    there: dict[str, Any]
+    # The shape of their flow.
+    field: tuple[int, ...]
+    # The estimator that ran with them last, whose further runs need not load them.
+    of: Any = None
 
 
 class FlowEstimator:
@@ -166,12 +178,12 @@ class FlowEstimator:
             image0,
             self._device,
             self._threads,
-            lambda place: self._estimate(place, image0, image1, initial, progress, out),
+            lambda place: self._estimate(
+                place, self._load(place, image0, image1), initial, progress, out
+            ),
         )
 
-    def _estimate(
-        self, place: Place, image0: Any, image1: Any, initial: Any, progress: Any, out: Any
-    ) -> Any:
+    def _load(self, place: Place, image0: Any, image1: Any) -> _Images:
         shape, batch = _layout("image0", image0)
         extent = shape[batch : batch + 2]
         if extent != self._shape:
@@ -179,11 +191,16 @@ class FlowEstimator:
         if _layout("image1", image1)[0] != shape:
             other = _arrays.shape_of("image1", image1)
             raise ValueError(f"image1: shape {other}, of image0 {shape}")
-        inputs = {
+        there = {
             name: place.input(name, image, _sample_type(image), self._check_finite)
             for name, image in (("image0", image0), ("image1", image1))
         }
-        field = (*shape[: batch + 2], 2)
+        return _Images(there, (*shape[: batch + 2], 2))
+
+    def _estimate(
+        self, place: Place, images: _Images, initial: Any, progress: Any, out: Any
+    ) -> Any:
+        inputs, field = dict(images.there), images.field
         if initial is not None:
             inputs["initial"] = place.input("initial", initial, np.float32, self._check_finite)
             if tuple(inputs["initial"].shape) != field:
@@ -197,8 +214,11 @@ class FlowEstimator:
                     _arrays.expects_apart("out", result, array)
         estimator = self._estimator(place)
         stream = place.stream(estimator)
+        batch = len(field) == 4
         arrays = [inputs["image0"], inputs["image1"], result, inputs.get("initial")]
-        pairs = shape[0] if batch else 1
+        if images.of is estimator and not batch:
+            arrays[:2] = None, None
+        pairs = field[0] if batch else 1
         for i in range(pairs):
             one = [array[i] if batch and array is not None else array for array in arrays]
             estimator.run(
@@ -207,6 +227,7 @@ class FlowEstimator:
             )
             if progress is not None:
                 progress(i + 1, pairs)
+        images.of = estimator
         returned = place.result(result, estimator)
         return returned if out is None else out
 
@@ -390,6 +411,37 @@ def flow(
         ("FlowEstimator", extent, settings), lambda: FlowEstimator(extent, **settings)
     ) as estimator:
         return estimator(image0, image1, initial=initial, progress=progress, out=out)
+
+
+class RepeatedFlow:
+    """Flow between the same images with several values of parameters: the images are converted and
+    copied to a GPU once, and runs share one estimator."""
+
+    def __init__(self, image0: Any, image1: Any) -> None:
+        self._images = image0, image1
+        shape, batch = _layout("image0", image0)
+        self._extent = shape[batch : batch + 2]
+        self._loaded: dict[tuple[Any, ...], _Images] = {}
+        self._estimators: dict[tuple[str, int], Any] = {}
+
+    def run(
+        self, *, initial: Any = None, progress: Any = None, out: Any = None, **parameters: Any
+    ) -> Any:
+        """As :func:`flow`."""
+        expects_progress(progress)
+        estimate = FlowEstimator(self._extent, **parameters)
+        estimate._estimators = self._estimators
+        check = parameters.get("check_finite")
+
+        def run_at(place: Place) -> Any:
+            key = (place.core.__name__, place.where, check)
+            if key not in self._loaded:
+                self._loaded[key] = estimate._load(place, *self._images)
+            estimate._estimator(place).set_parameters(estimate._parameters)
+            return estimate._estimate(place, self._loaded[key], initial, progress, out)
+
+        device, threads = parameters.get("device", "auto"), parameters.get("threads")
+        return at_place(self._images[0], device, threads, run_at)
 
 
 def _without(arguments: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -186,11 +186,15 @@ class Stap:
             lambda place: self._process(place, cube, progress, out),
         )
 
-    def _process(self, place: Place, cube: Any, progress: Any, out: Any) -> StapResult:
+    def _load(self, place: Place, cube: Any) -> Any:
         samples = place.input("cube", cube, np.complex64, self._check_finite)
-        batch = samples.ndim == 4
-        if tuple(samples.shape[batch:]) != self._shape:
+        if tuple(samples.shape[-3:]) != self._shape or samples.ndim not in (3, 4):
             raise ValueError(f"cube: shape {tuple(samples.shape)}, expected {self._shape}")
+        return samples
+
+    def _process(self, place: Place, cube: Any, progress: Any, out: Any) -> StapResult:
+        samples = self._load(place, cube)
+        batch = samples.ndim == 4
         leading = tuple(samples.shape[:batch])
         reused = out if isinstance(out, StapResult) else None
         key = (leading, place.core, place.where)
@@ -202,29 +206,11 @@ class Stap:
             handles = [place.lasting(array, pipeline) for array in there.values()]
         if out is not None and place.core is core:
             _arrays.expects_apart("out", there["output"], samples)
-        stream = place.stream(pipeline)
-        timings: dict[str, float] = {}
-        cpis = leading[0] if batch else 1
-        for cpi in range(cpis):
-            if not batch and handles[0] is not None:
-                pipeline.run(stream, place.handle(samples, pipeline), *handles)
-            else:
-                part = [array[cpi] if batch else array for array in (samples, *there.values())]
-                pipeline.run(stream, *(place.handle(array, pipeline) for array in part))
-            if place.core is core:
-                for name, milliseconds in pipeline.stage_times(pipeline.runs):
-                    timings[name] = timings.get(name, 0.0) + milliseconds
-            if progress is not None:
-                progress(cpi + 1, cpis)
+        timings = _compute(place, pipeline, samples, there, handles, progress)
         arrays = {name: place.result(array, pipeline) for name, array in there.items()}
         result = reused
         if result is None:
-            result = StapResult(
-                **{"statistic": None, **arrays},
-                threshold=self._threshold,
-                doppler=self._doppler,
-                azimuth=self._azimuth,
-            )
+            result = self._result_of(arrays)
         result._timings = timings
         if not timings:
             run = pipeline.runs
@@ -238,6 +224,14 @@ class Stap:
         if handles[0] is not None:
             self._prepared = (weakref.ref(result), key, there, handles)
         return result
+
+    def _result_of(self, arrays: dict[str, Any]) -> StapResult:
+        return StapResult(
+            **{"statistic": None, **arrays},
+            threshold=self._threshold,
+            doppler=self._doppler,
+            azimuth=self._azimuth,
+        )
 
     def interference_spectra(
         self, cube: Any, range_cell: int, azimuth: npt.ArrayLike
@@ -337,23 +331,6 @@ class Stap:
         other._find = lambda: at_place(cube, self._device, self._threads, find)
         return other
 
-    def _count_detections(
-        self,
-        cube: Any,
-        result: StapResult,
-        rates: list[float],
-        cells: list[int],
-        dopplers: list[float],
-    ) -> list[tuple[int, int, int]]:
-        """Detections at each rate, how many of the targets they find, and how many are false."""
-
-        def count(place: Place) -> Any:
-            statistic = np.ascontiguousarray(place.host(result.statistic))
-            return self._problem.count_detections(rates, statistic, cells, dopplers)
-
-        counts: list[tuple[int, int, int]] = at_place(cube, self._device, self._threads, count)
-        return counts
-
     def _find_targets(
         self, place: Place, cube: Any, statistic: Any, attempt: Any, pfa: float
     ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
@@ -405,6 +382,105 @@ class Stap:
                     detections,
                 )
             )
+
+
+def _compute(
+    place: Place,
+    pipeline: Any,
+    samples: Any,
+    there: dict[str, Any],
+    handles: list[Any],
+    progress: Any,
+) -> dict[str, float]:
+    """Store the results of all CPIs in the arrays ``there``. Return the stages' times on a CPU."""
+    batch = samples.ndim == 4
+    stream = place.stream(pipeline)
+    timings: dict[str, float] = {}
+    cpis = samples.shape[0] if batch else 1
+    for cpi in range(cpis):
+        if not batch and handles[0] is not None:
+            pipeline.run(stream, place.handle(samples, pipeline), *handles)
+        else:
+            part = [array[cpi] if batch else array for array in (samples, *there.values())]
+            pipeline.run(stream, *(place.handle(array, pipeline) for array in part))
+        if place.core is core:
+            for name, milliseconds in pipeline.stage_times(pipeline.runs):
+                timings[name] = timings.get(name, 0.0) + milliseconds
+        if progress is not None:
+            progress(cpi + 1, cpis)
+    return timings
+
+
+class StapRun:
+    """What a run of :class:`RepeatedStap` computed, where it was computed."""
+
+    def __init__(self, adapt: Stap, place: Place, cube: Any, samples: Any) -> None:
+        self._adapt, self._place, self._cube = adapt, place, cube
+        self._there = adapt._outputs(place, (), None)
+        self._pipeline = adapt._pipeline(place)
+        self._pipeline.set_loading(adapt._problem.loading)
+        handles = [place.lasting(array, self._pipeline) for array in self._there.values()]
+        self._timings = _compute(place, self._pipeline, samples, self._there, handles, None)
+
+    def _host(self, name: str) -> npt.NDArray[Any]:
+        return self._place.host(self._place.result(self._there[name], self._pipeline))
+
+    def failed_matrices(self) -> int:
+        return int(np.count_nonzero(self._host("info")))
+
+    def count_detections(
+        self, rates: list[float], cells: list[int], dopplers: list[float]
+    ) -> list[tuple[int, int, int]]:
+        """Detections at each rate, how many of the targets they find, and how many are false;
+        nothing without a detector."""
+        if not self._adapt._detects:
+            return []
+        statistic = np.ascontiguousarray(self._host("statistic"))
+        counts: list[tuple[int, int, int]] = self._adapt._problem.count_detections(
+            rates, statistic, cells, dopplers
+        )
+        return counts
+
+    def result(self, pfa: float) -> StapResult:
+        """With detections at this false-alarm probability, found when asked for."""
+        arrays = {
+            name: self._place.result(array, self._pipeline) for name, array in self._there.items()
+        }
+        result = self._adapt._result_of(arrays)
+        result._timings = self._timings
+        return self._adapt._with_rate(self._cube, result, pfa) if self._adapt._detects else result
+
+
+class RepeatedStap:
+    """STAP of the same cube with several values of parameters: the cube is converted and copied to
+    a GPU once, and runs that differ in ``loading`` alone share a pipeline."""
+
+    def __init__(self, cube: Any) -> None:
+        self._cube = cube
+        self._shape = _arrays.shape_of("cube", cube)
+        if len(self._shape) != 3:
+            raise ValueError(f"cube: shape {self._shape}, expected [channel, pulse, range]")
+        self._samples: dict[tuple[Any, ...], Any] = {}
+        # Of the last run: its other parameters, and its pipelines.
+        self._last: tuple[str, dict[tuple[str, int], Any]] = ("", {})
+
+    def run(self, *, loading: float | str | None = None, **parameters: Any) -> StapRun:
+        """Parameters are those of :class:`Stap`."""
+        adapt = Stap(self._shape, loading=loading, **parameters)
+        others = repr(parameters)
+        if others == self._last[0]:
+            adapt._pipelines = self._last[1]
+        self._last = others, adapt._pipelines
+        check = parameters.get("check_finite")
+
+        def run_at(place: Place) -> StapRun:
+            key = (place.core.__name__, place.where, check)
+            if key not in self._samples:
+                self._samples[key] = adapt._load(place, self._cube)
+            return StapRun(adapt, place, self._cube, self._samples[key])
+
+        device, threads = parameters.get("device", "auto"), parameters.get("threads")
+        return at_place(self._cube, device, threads, run_at)
 
 
 def _decibels(ratio: float) -> float:

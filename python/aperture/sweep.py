@@ -27,11 +27,11 @@ from aperture._background import host_frames, mask_parameters, planes_of
 from aperture._corr import Correlation
 from aperture._corr import correlate as _correlate
 from aperture._extension import core
-from aperture._flow import flow as _flow
+from aperture._flow import RepeatedFlow
 from aperture._flow_fields import flow_errors
 from aperture._places import HostPlace
 from aperture._rpca import RepeatedRpca
-from aperture._stap import Stap
+from aperture._stap import RepeatedStap, StapRun
 from aperture._stap_result import StapResult
 
 __all__ = ["Background", "Sweep", "background", "correlate", "flow", "stap"]
@@ -129,8 +129,10 @@ def flow(
     (3, 1, (60, 80, 2))
     """
 
+    repeated = RepeatedFlow(image0, image1)
+
     def compute(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        uv = _flow(image0, image1, **values)
+        uv = repeated.run(**values)
         return uv, {} if truth is None else flow_errors(uv, truth)
 
     score = None if truth is None else ("epe", False)
@@ -233,9 +235,7 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
     >>> float(sweep.scores["f_measure"].max())
     1.0
     """
-    shape = _arrays.shape_of("cube", cube)
-    if len(shape) != 3:
-        raise ValueError(f"cube: shape {shape}, expected [channel, pulse, range]")
+    repeated = RepeatedStap(cube)
     # Last, so that runs that share an adaptation follow one another.
     rates = parameters.pop("pfa", core.DEFAULT_PFA)
     parameters["pfa"] = rates
@@ -244,35 +244,31 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
     rates = [rate for rate in rates if 0 < rate < 1]
     cells = [] if truth is None else [int(cell) for cell in truth["range_cell"]]
     dopplers = [] if truth is None else [float(doppler) for doppler in truth["doppler"]]
-    adapted: tuple[str, Stap, StapResult, list[tuple[int, int, int]]] | None = None
+    adapted: tuple[str, StapRun, int, list[tuple[int, int, int]]] | None = None
 
-    def compute(values: dict[str, Any]) -> tuple[tuple[Stap, StapResult, float], dict[str, Any]]:
+    def compute(values: dict[str, Any]) -> tuple[tuple[StapRun, float], dict[str, Any]]:
         nonlocal adapted
         pfa = float(values.pop("pfa"))
         if pfa not in rates:
-            Stap(shape, pfa=pfa, **values)  # Refuses it.
+            repeated.run(pfa=pfa, **values)  # Refuses it.
         if adapted is None or adapted[0] != repr(values):
             adapted = None
-            # The least rate has the fewest detections to merge.
-            adapt = Stap(shape, pfa=min(rates, default=pfa), **values)
-            result = adapt(cube)
-            counts = []
-            if result.statistic is not None:
-                counts = adapt._count_detections(cube, result, rates, cells, dopplers)
-            adapted = repr(values), adapt, result, counts
-        _, adapt, result, counts = adapted
-        scores: dict[str, Any] = {"failed_matrices": int((result.info != 0).sum())}
+            run = repeated.run(**values)
+            counts = run.count_detections(rates, cells, dopplers) if rates else []
+            adapted = repr(values), run, run.failed_matrices(), counts
+        _, run, failed, counts = adapted
+        scores: dict[str, Any] = {"failed_matrices": failed}
         if counts:
             scores["detections"], found, false = counts[rates.index(pfa)]
         if counts and truth is not None:
             total = len(cells) + found + false
             scores["found_targets"], scores["false_detections"] = found, false
             scores["f_measure"] = 2 * found / total if total > 0 else math.nan
-        return (adapt, result, pfa), scores
+        return (run, pfa), scores
 
-    def finish(found: tuple[Stap, StapResult, float]) -> StapResult:
-        adapt, result, pfa = found
-        return result if result.statistic is None else adapt._with_rate(cube, result, pfa)
+    def finish(found: tuple[StapRun, float]) -> StapResult:
+        run, pfa = found
+        return run.result(pfa)
 
     score = None if truth is None else ("f_measure", True)
     return _run(compute, parameters, score, "a truth", keep, finish)

@@ -51,17 +51,28 @@ class FlowEstimator {
 
     Worker& worker() { return worker_; }
 
-    void run(std::uintptr_t stream, const ImageIn& image0, const ImageIn& image1,
-             const PixelsOut& out, const std::optional<PixelsIn>& initial) {
+    /// Of the runs that follow.
+    void set_parameters(const flow::Parameters& parameters) {
+        worker_.run([&] { estimator_->set_parameters(parameters); });
+    }
+
+    /// Without images between those of the run before.
+    void run(std::uintptr_t stream, const std::optional<ImageIn>& image0,
+             const std::optional<ImageIn>& image1, const PixelsOut& out,
+             const std::optional<PixelsIn>& initial) {
         worker_.run(stream, [&] {
-            load(image0, grey_[0]);
-            load(image1, grey_[1]);
+            if (image0) {
+                load(*image0, grey_[0]);
+                load(*image1, grey_[1]);
+            }
             if (initial) {
                 signal::copy_planes(worker_.executor(), planes_in<const float>(*initial),
                                     flow_.view());
             }
-            estimator_->run(grey_[0].view(), grey_[1].view(), flow_.view(), initial.has_value(),
-                            nullptr);
+            const auto run = image0 ? &flow::Estimator<Executor>::run
+                                    : &flow::Estimator<Executor>::run_again;
+            (*estimator_.*run)(grey_[0].view(), grey_[1].view(), flow_.view(),
+                               initial.has_value(), nullptr);
             signal::copy_planes(worker_.executor(), flow_.view(), planes_in<float>(out));
         });
     }
@@ -170,7 +181,8 @@ void bind_computing(nb::module_& module) {
     using Estimator = FlowEstimator<Worker>;
     nb::class_<Estimator> estimator(module, "FlowEstimator");
     estimator.def(nb::init<index_t, index_t, const flow::Parameters&, int>())
-        .def("run", &Estimator::run, nb::arg(), array(), array(), array(),
+        .def("set_parameters", &Estimator::set_parameters)
+        .def("run", &Estimator::run, nb::arg(), array().none(), array().none(), array(),
              array().none() = nb::none());
     bind_stream(estimator);
     nb::class_<Warper<Worker>> warper(module, "Warper");

@@ -195,6 +195,11 @@ class StapPipeline {
         });
     }
 
+    /// `loading`: the value, and whether it is relative.
+    void set_loading(const std::pair<double, bool>& loading) {
+        pipeline_->set_loading({loading.first, loading.second});
+    }
+
     Worker& worker() { return worker_; }
     /// Runs so far.
     std::int64_t runs() const { return runs_; }
@@ -225,6 +230,7 @@ void bind_pipeline(nb::module_& module) {
     bound.def(nb::init<const StapProblem&, int>())
         .def("run", &Pipeline::run, nb::arg(), array(), array(), array(), array(), array(),
              array().none() = nb::none())
+        .def("set_loading", &Pipeline::set_loading)
         .def_prop_ro("runs", &Pipeline::runs)
         .def("stage_times", &Pipeline::stage_times);
     bind_stream(bound);
@@ -289,6 +295,11 @@ void bind_problem(nb::module_& module) {
         .def(nb::init<const stap::CubeShape&, const stap::Parameters&,
                       const std::optional<SteeringIn>&, const std::vector<double>&, double>(),
              nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+        .def_prop_ro("loading",
+                     [](const StapProblem& p) {
+                         const stap::DiagonalLoading& loading = p.problem().parameters.loading;
+                         return std::pair(loading.value, loading.relative);
+                     })
         .def_prop_ro("order", [](const StapProblem& p) { return p.problem().order; })
         .def_prop_ro("steering_vectors",
                      [](const StapProblem& p) { return p.problem().steering_vectors; })

@@ -31,6 +31,13 @@ TEST(Threshold, ClosedForms) {
         mean += 3 * beta * beta / std::pow(1 + beta * x, 2) / steps;
     }
     EXPECT_NEAR(mean, 0.02, 1e-8);
+    // Where a narrow range of beta counts: the roots x of 2F1(L, n-1; L+n; -x) = rate for ACE and
+    // 2F1(L, L+1; L+n; -x) = rate for AMF with L = J-n+1, in 40 digits.
+    const auto odds = [](double t) { return t / (1 - t); };
+    EXPECT_NEAR(odds(detection_threshold(Detector::ace, 1e-6, 127, 2)), 1015998.98387, 1e-2);
+    EXPECT_NEAR(odds(detection_threshold(Detector::ace, 1e-12, 300, 8)), 52.2005166136, 1e-6);
+    EXPECT_NEAR(detection_threshold(Detector::amf, 1e-12, 43, 42) / 43, 30049448.3562, 1e-1);
+    EXPECT_NEAR(detection_threshold(Detector::amf, 1e-6, 100'000, 128), 13.851627988995, 1e-9);
 }
 
 /// Draws the quadratic forms of a target-free cell with J training cells of order n (Kelly 1986).

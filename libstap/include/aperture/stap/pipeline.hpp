@@ -53,6 +53,10 @@ class Pipeline {
     Pipeline(Executor& executor, const Problem& problem,
              core::View<const cfloat, 2, core::Host> steering);
 
+    /// Changes Parameters::loading of the runs that follow. Throws core::InvalidArgument as
+    /// make_problem does.
+    void set_loading(const DiagonalLoading& loading);
+
     /// `cube` has the extents of the problem's shape, last stride 1. Throws core::InvalidArgument
     /// for views that do not fit the problem, core::UnfitDevice if a kernel needs more shared
     /// memory than the device has. Asynchronous on a Gpu, but for cublas with another output than
