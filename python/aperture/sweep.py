@@ -15,9 +15,10 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ from aperture._corr import correlate as _correlate
 from aperture._extension import core
 from aperture._flow import RepeatedFlow
 from aperture._flow_fields import flow_errors
-from aperture._places import HostPlace
+from aperture._places import HostPlace, computes_on_cpu
 from aperture._rpca import RepeatedRpca
 from aperture._stap import RepeatedStap, StapRun
 from aperture._stap_result import StapResult
@@ -130,13 +131,19 @@ def flow(
     """
 
     repeated = RepeatedFlow(image0, image1)
-
-    def compute(values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        uv = repeated.run(**values)
-        return uv, {} if truth is None else flow_errors(uv, truth)
-
     score = None if truth is None else ("epe", False)
-    return _run(compute, parameters, score, "a truth", keep)
+    # A GPU computes the next flow meanwhile.
+    with ThreadPoolExecutor(1) as other_thread:
+
+        def compute(values: dict[str, Any]) -> tuple[Any, _Row]:
+            uv = repeated.run(**values)
+            if truth is None:
+                return uv, {}
+            if computes_on_cpu(values.get("device", "auto")):
+                return uv, flow_errors(uv, truth)
+            return uv, other_thread.submit(flow_errors, uv, truth)
+
+        return _run(compute, parameters, score, "a truth", keep)
 
 
 def correlate(a: Any, b: Any = None, *, keep: str | None = None, **parameters: Any) -> Sweep:
@@ -453,8 +460,12 @@ def _is_list(name: str, value: Any) -> bool:
     )
 
 
+# What is found out about a run, or what will be.
+_Row: TypeAlias = "dict[str, Any] | Future[dict[str, Any]]"
+
+
 def _run(
-    compute: Callable[[dict[str, Any]], tuple[Any, dict[str, Any]]],
+    compute: Callable[[dict[str, Any]], tuple[Any, _Row]],
     parameters: dict[str, Any],
     score: tuple[str, bool] | None,
     score_requires: str,
@@ -481,27 +492,48 @@ def _run(
     results: list[Any] = []
     failures: dict[int, str] = {}
     best, best_result = None, None
-    for run, combination in enumerate(itertools.product(*axes.values())):
-        values = dict(zip(axes, combination, strict=True))
-        row: dict[str, Any] = {}
-        result = None
-        begin = time.perf_counter()
+
+    def attempt(run: int, work: Callable[[], Any]) -> Any:
         try:
-            result, row = compute({**parameters, **values})
+            return work()
         except Exception as error:
             failures[run] = str(error)
-        row["ms"] = 1e3 * (time.perf_counter() - begin)
-        rows.append(row)
+            return None
+
+    def settle(run: int, result: Any, row: _Row, ms: float) -> None:
+        nonlocal best, best_result
+        if isinstance(row, Future):
+            row = attempt(run, row.result) or {}
+        rows.append({**row, "ms": ms})
         if keep_all:
             results.append(None if run in failures else finish(result))
         if score is None or run in failures:
-            continue
+            return
         name, largest = score
-        value = row.get(name, math.nan)
+        value = rows[run].get(name, math.nan)
         before = math.nan if best is None else rows[best][name]
         better = value > before if largest else value < before
         if math.isfinite(value) and (best is None or better):
             best, best_result = run, result
+
+    # The last run, unless it is settled.
+    computed: list[tuple[int, Any, _Row, float]] = []
+
+    def compute_next(run: int, values: dict[str, Any]) -> None:
+        begin = time.perf_counter()
+        result, row = attempt(run, lambda: compute(values)) or (None, {})
+        ms = 1e3 * (time.perf_counter() - begin)
+        if computed:
+            settle(*computed.pop())
+        if isinstance(row, Future):
+            computed.append((run, result, row, ms))
+        else:
+            settle(run, result, row, ms)
+
+    for run, combination in enumerate(itertools.product(*axes.values())):
+        compute_next(run, {**parameters, **dict(zip(axes, combination, strict=True))})
+    if computed:
+        settle(*computed.pop())
     if failures:
         first = min(failures)
         which = ", ".join(

@@ -51,6 +51,37 @@ def test_flow_is_that_of_each_call() -> None:
     assert "6 runs over alpha, warps; best alpha" in repr(sweep)
 
 
+def _count_calls(monkeypatch: pytest.MonkeyPatch, of: Any, name: str) -> list[Any]:
+    """Filled with a name for each call of a function."""
+    calls: list[Any] = []
+    function = getattr(of, name)
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(name)
+        return function(*arguments)
+
+    monkeypatch.setattr(of, name, counted)
+    return calls
+
+
+def test_flows_share_an_estimator_and_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = _count_calls(monkeypatch, aperture._flow.FlowEstimator, "_load")
+    made = _count_calls(monkeypatch, aperture._flow.core, "FlowEstimator")
+    start = TRUTH.astype(np.float32) / 2
+    # Some change the pyramid.
+    axes: dict[str, Any] = {"scale": [0.5, 0.8], "blur": [0.0, 1.5], "alpha": [2.0, 20.0]}
+    sweep = aperture.sweep.flow(*PAIR, initial=start, device="cpu", **axes)
+    assert (len(calls), len(made)) == (1, 1)
+    assert sweep.results is not None
+    for uv, values in zip(sweep.results, itertools.product(*axes.values()), strict=True):
+        given = dict(zip(axes, values, strict=True))
+        assert (uv == aperture.flow(*PAIR, initial=start, **given)).all(), given
+    batch = [np.stack([image, image[::-1]]) for image in PAIR]
+    sweep = aperture.sweep.flow(*batch, alpha=[2.0, 20.0])
+    assert sweep.results is not None
+    assert (sweep.results[1] == aperture.flow(*batch, alpha=20.0)).all()
+
+
 def test_all_results_are_kept_on_demand_and_without_a_truth() -> None:
     sweep = aperture.sweep.flow(*PAIR, solver=["cg", "redblack"])
     assert sweep.best is None
@@ -101,6 +132,26 @@ def test_stap_keeps_other_runs_if_a_rate_fails() -> None:
     assert sweep.best in (0, 2)
     with pytest.raises(ValueError, match="2 of 2 runs failed, the first at pfa 0.0: false-alarm"):
         aperture.sweep.stap(cube, truth=truth, detector="amf", pfa=[0.0, 2.0])
+
+
+def test_loadings_share_a_pipeline_and_the_cube(monkeypatch: pytest.MonkeyPatch) -> None:
+    cube, truth = aperture.simulate_clutter((4, 12, 150), targets=[(40, 0.25, 0.0, 12.0)])
+    loadings = ["rel:0.001", 0.5, "rel:0.1"]
+    common: dict[str, Any] = {"detector": "amf", "training_block": 48, "device": "cpu"}
+    alone = [aperture.stap(cube, loading=loading, **common) for loading in loadings]
+    calls = _count_calls(monkeypatch, aperture._stap.Stap, "_load")
+    made = _count_calls(monkeypatch, aperture._stap.core, "StapPipeline")
+    sweep = aperture.sweep.stap(cube, truth=truth, loading=loadings, keep="all", **common)
+    assert (len(calls), len(made)) == (1, 1)
+    assert sweep.results is not None
+    for result, single in zip(sweep.results, alone, strict=True):
+        for name in ("output", "statistic", "info", "attempt", "threshold", "detections"):
+            assert (getattr(result, name) == getattr(single, name)).all(), name
+    assert (sweep.results[0].output != sweep.results[1].output).any()
+    with pytest.warns(UserWarning, match="1 of 3 runs failed, the first at loading -1: diagonal"):
+        sweep = aperture.sweep.stap(cube, loading=[0.5, -1, 0.5], **common)
+    assert sweep.results is not None
+    assert (sweep.results[2].output == alone[1].output).all()
 
 
 def test_stap_without_a_detector() -> None:

@@ -65,6 +65,30 @@ TEST_F(GpuCublas, WritesToTheRowsOfEveryRunsOutput) {
     }
 }
 
+class GpuLoading : public GpuTest {};
+
+TEST_F(GpuLoading, ChangesFromRunToRun) {
+    for (const auto implementation :
+         {Implementation::fused, Implementation::staged, Implementation::cublas}) {
+        Case c{.implementation = implementation};
+        const auto cube = noise_cube(c.problem());
+        const auto steering = random_steering(c.problem());
+        core::Gpu gpu;
+        const auto device_cube = to_device(gpu, cube);
+        Pipeline<core::Gpu> pipeline(gpu, c.problem(), steering.view());
+        for (const DiagonalLoading loading : {DiagonalLoading{0.5}, DiagonalLoading{0.1, true}}) {
+            c.loading = loading;
+            const HostResults wanted = run_gpu(c.problem(), cube, steering);
+            DeviceResults results(gpu, wanted);
+            pipeline.set_loading(loading);
+            pipeline.run(device_cube.view(), results.views(c.problem()), nullptr);
+            HostResults found(c.problem());
+            results.fetch(gpu, found);
+            expect_same_bits(wanted, found);
+        }
+    }
+}
+
 class GpuFailure : public GpuTest {};
 
 TEST_F(GpuFailure, StaysInItsTrainingSet) {

@@ -114,6 +114,33 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(Pipeline, PipelineAgainstOracle, testing::ValuesIn(cases()));
 
+TEST(Pipeline, RunsWithAnotherLoading) {
+    for (Case c : {of(Training::block, Implementation::fused, 16, 0, 3, Detector::amf, 3),
+                   of(Training::block, Implementation::staged, 16, 0, 3, Detector::none, 3),
+                   of(Training::sliding, Implementation::fused, 16, 1, 3, Detector::glrt, 3),
+                   of(Training::all, Implementation::fused, 16, 1, 3, Detector::ace, 3),
+                   // In passes.
+                   of(Training::block, Implementation::fused, 20, 0, 3, Detector::amf, 67)}) {
+        SCOPED_TRACE(testing::Message() << c);
+        c.precision = Precision::automatic;
+        const core::Array<cfloat, 3> cube = noise_cube(c.problem());
+        const core::Array<cfloat, 2> steering = random_steering(c.problem());
+        core::Cpu cpu(2);
+        Pipeline<core::Cpu> pipeline(cpu, c.problem(), steering);
+        for (const DiagonalLoading loading : {DiagonalLoading{0.5}, DiagonalLoading{0.1, true}}) {
+            c.loading = loading;
+            pipeline.set_loading(loading);
+            HostResults results(c.problem());
+            pipeline.run(cube, results.views(c.problem()), nullptr);
+            expect_same_bits(run_cpu(c.problem(), cube, steering), results);
+        }
+        EXPECT_THROW(pipeline.set_loading({-1}), core::InvalidArgument);
+        HostResults results(c.problem());
+        pipeline.run(cube, results.views(c.problem()), nullptr);
+        expect_same_bits(run_cpu(c.problem(), cube, steering), results);
+    }
+}
+
 TEST(Pipeline, TimesItsStages) {
     const auto stages_of = [](const Case& c) {
         const Problem problem = c.problem();
