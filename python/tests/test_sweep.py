@@ -14,6 +14,7 @@ import pytest
 from clips import video
 
 import aperture
+from aperture._extension import core
 
 
 def _image(x: Any, y: Any) -> Any:
@@ -66,7 +67,7 @@ def _count_calls(monkeypatch: pytest.MonkeyPatch, of: Any, name: str) -> list[An
 
 def test_flows_share_an_estimator_and_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = _count_calls(monkeypatch, aperture._flow.FlowEstimator, "_load")
-    made = _count_calls(monkeypatch, aperture._flow.core, "FlowEstimator")
+    made = _count_calls(monkeypatch, core, "FlowEstimator")
     start = TRUTH.astype(np.float32) / 2
     # Some change the pyramid.
     axes: dict[str, Any] = {"scale": [0.5, 0.8], "blur": [0.0, 1.5], "alpha": [2.0, 20.0]}
@@ -136,11 +137,11 @@ def test_stap_keeps_other_runs_if_a_rate_fails() -> None:
 
 def test_loadings_share_a_pipeline_and_the_cube(monkeypatch: pytest.MonkeyPatch) -> None:
     cube, truth = aperture.simulate_clutter((4, 12, 150), targets=[(40, 0.25, 0.0, 12.0)])
-    loadings = ["rel:0.001", 0.5, "rel:0.1"]
+    loadings: list[Any] = ["rel:0.001", 0.5, "rel:0.1"]
     common: dict[str, Any] = {"detector": "amf", "training_block": 48, "device": "cpu"}
     alone = [aperture.stap(cube, loading=loading, **common) for loading in loadings]
     calls = _count_calls(monkeypatch, aperture._stap.Stap, "_load")
-    made = _count_calls(monkeypatch, aperture._stap.core, "StapPipeline")
+    made = _count_calls(monkeypatch, core, "StapPipeline")
     sweep = aperture.sweep.stap(cube, truth=truth, loading=loadings, keep="all", **common)
     assert (len(calls), len(made)) == (1, 1)
     assert sweep.results is not None
