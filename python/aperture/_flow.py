@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from aperture._extension import core
 from aperture._flow_parameters import assign_given
 from aperture._kept import kept
 from aperture._parameters import expects_progress, whole_numbers, word
-from aperture._places import Place, at_place, place_of
+from aperture._places import Place, at_place, place_of, runs_at_once
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
 
@@ -31,9 +32,9 @@ class _Images:
 
     there: dict[str, Any]
     # The shape of their flow.
-    field: tuple[int, ...]
-    # The estimator that ran with them last, whose further runs need not load them.
-    of: Any = None
+    flow_shape: tuple[int, ...]
+    # Estimators whose last run had them, so that further runs need not load them.
+    loaded_by: list[Any] = field(default_factory=list)
 
 
 class FlowEstimator:
@@ -200,25 +201,40 @@ class FlowEstimator:
     def _estimate(
         self, place: Place, images: _Images, initial: Any, progress: Any, out: Any
     ) -> Any:
-        inputs, field = dict(images.there), images.field
+        estimator = self._estimator(place)
+        result = self._run(place, estimator, images, initial, progress, out)
+        returned = place.result(result, estimator)
+        return returned if out is None else out
+
+    def _run(
+        self,
+        place: Place,
+        estimator: Any,
+        images: _Images,
+        initial: Any,
+        progress: Any,
+        out: Any,
+    ) -> Any:
+        """The flow, there."""
+        inputs, shape = dict(images.there), images.flow_shape
         if initial is not None:
             inputs["initial"] = place.input("initial", initial, np.float32, self._check_finite)
-            if tuple(inputs["initial"].shape) != field:
+            if tuple(inputs["initial"].shape) != shape:
                 found = tuple(inputs["initial"].shape)
-                raise ValueError(f"initial: shape {found}, expected {field}")
-        result = place.output("out", out, field, np.float32)
+                raise ValueError(f"initial: shape {found}, expected {shape}")
+        result = place.output("out", out, shape, np.float32)
         if out is not None and place.core is core:
             for name, array in inputs.items():
                 # A start in the array of the result is read before the result is written.
                 if name != "initial" or initial is not out:
                     _arrays.expects_apart("out", result, array)
-        estimator = self._estimator(place)
         stream = place.stream(estimator)
-        batch = len(field) == 4
+        batch = len(shape) == 4
         arrays = [inputs["image0"], inputs["image1"], result, inputs.get("initial")]
-        if images.of is estimator and not batch:
+        loaded = not batch and any(estimator is other for other in images.loaded_by)
+        if loaded:
             arrays[:2] = None, None
-        pairs = field[0] if batch else 1
+        pairs = shape[0] if batch else 1
         for i in range(pairs):
             one = [array[i] if batch and array is not None else array for array in arrays]
             estimator.run(
@@ -227,9 +243,9 @@ class FlowEstimator:
             )
             if progress is not None:
                 progress(i + 1, pairs)
-        images.of = estimator
-        returned = place.result(result, estimator)
-        return returned if out is None else out
+        if not loaded:
+            images.loaded_by.append(estimator)
+        return result
 
     def _estimator(self, place: Place) -> Any:
         """Made at the first use of a place."""
@@ -413,32 +429,60 @@ def flow(
         return estimator(image0, image1, initial=initial, progress=progress, out=out)
 
 
+class FlowRun:
+    """A flow of :class:`RepeatedFlow`, which may still be computed."""
+
+    def __init__(self, place: Place, estimator: Any, there: Any, at_once: int) -> None:
+        self._place, self._estimator, self._there = place, estimator, there
+        self.at_once = at_once
+
+    @functools.cached_property
+    def result(self) -> Any:
+        return self._place.result(self._there, self._estimator)
+
+
 class RepeatedFlow:
-    """Flow between the same images with several values of parameters: the images are converted and
-    copied to a GPU once, and runs share one estimator."""
+    """Flow between the same images with several values of parameters.
+
+    The images are converted and copied to a GPU once, and runs share estimators. Results must be
+    had before ``at_once`` more runs. Between ``with``, estimators are kept for the next object.
+    """
 
     def __init__(self, image0: Any, image1: Any) -> None:
         self._images = image0, image1
         shape, batch = _layout("image0", image0)
         self._extent = shape[batch : batch + 2]
         self._loaded: dict[tuple[Any, ...], _Images] = {}
-        self._estimators: dict[tuple[str, int], Any] = {}
+        self._runs = 0
 
-    def run(
-        self, *, initial: Any = None, progress: Any = None, out: Any = None, **parameters: Any
-    ) -> Any:
+    def __enter__(self) -> RepeatedFlow:
+        self._kept = kept(("RepeatedFlow", self._extent), lambda: dict[tuple[Any, ...], Any]())
+        self._estimators = self._kept.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._kept.__exit__(*error)
+
+    def run(self, *, initial: Any = None, progress: Any = None, **parameters: Any) -> FlowRun:
         """As :func:`flow`."""
         expects_progress(progress)
         estimate = FlowEstimator(self._extent, **parameters)
-        estimate._estimators = self._estimators
         check = parameters.get("check_finite")
 
-        def run_at(place: Place) -> Any:
-            key = (place.core.__name__, place.where, check)
-            if key not in self._loaded:
-                self._loaded[key] = estimate._load(place, *self._images)
-            estimate._estimator(place).set_parameters(estimate._parameters)
-            return estimate._estimate(place, self._loaded[key], initial, progress, out)
+        def run_at(place: Place) -> FlowRun:
+            at = (place.core.__name__, place.where)
+            if (*at, check) not in self._loaded:
+                self._loaded[(*at, check)] = estimate._load(place, *self._images)
+            images = self._loaded[(*at, check)]
+            at_once = runs_at_once(place, 4 * math.prod(images.flow_shape))
+            made_for = (*at, self._runs % at_once)
+            if made_for not in self._estimators:
+                self._estimators[made_for] = estimate._estimator(place)
+            estimator = self._estimators[made_for]
+            estimator.set_parameters(estimate._parameters)
+            there = estimate._run(place, estimator, images, initial, progress, None)
+            self._runs += 1
+            return FlowRun(place, estimator, there, at_once)
 
         device, threads = parameters.get("device", "auto"), parameters.get("threads")
         return at_place(self._images[0], device, threads, run_at)

@@ -156,6 +156,13 @@ def at_place(like: Any, device: str, threads: int | None, work: Callable[[Place]
     return work(place.home)
 
 
+def runs_at_once(place: Place, result_bytes: int) -> int:
+    """How many runs of a sweep should be on their way: several where a GPU computes for arrays in
+    host memory, unless one is large enough for it."""
+    small = result_bytes <= 2**23
+    return 4 if place.home is not place and small else 1
+
+
 def computes_on_cpu(device: str) -> bool:
     """Whether arrays in host memory are computed on the CPU with such an argument ``device``."""
     return device == "cpu" or (device == "auto" and not has_gpu())

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from aperture import _arrays
 from aperture._extension import core
 from aperture._parameters import assign, expects_progress, number, shape_of_cube
-from aperture._places import Place, at_place, place_of
+from aperture._places import Place, at_place, place_of, runs_at_once
 from aperture._stap_result import DETECTION_TYPE, TARGET_TYPE, StapResult
 from aperture._system import threads_for
 
@@ -412,12 +412,14 @@ def _compute(
 
 
 class StapRun:
-    """What a run of :class:`RepeatedStap` computed, where it was computed."""
+    """A run of :class:`RepeatedStap`, which may still be computed. Its results stay there."""
 
-    def __init__(self, adapt: Stap, place: Place, cube: Any, samples: Any) -> None:
-        self._adapt, self._place, self._cube = adapt, place, cube
+    def __init__(
+        self, adapt: Stap, place: Place, pipeline: Any, cube: Any, samples: Any, at_once: int
+    ) -> None:
+        self._adapt, self._place, self._pipeline, self._cube = adapt, place, pipeline, cube
+        self.at_once = at_once
         self._there = adapt._outputs(place, (), None)
-        self._pipeline = adapt._pipeline(place)
         self._pipeline.set_loading(adapt._problem.loading)
         handles = [place.lasting(array, self._pipeline) for array in self._there.values()]
         self._timings = _compute(place, self._pipeline, samples, self._there, handles, None)
@@ -452,8 +454,11 @@ class StapRun:
 
 
 class RepeatedStap:
-    """STAP of the same cube with several values of parameters: the cube is converted and copied to
-    a GPU once, and runs that differ in ``loading`` alone share a pipeline."""
+    """STAP of the same cube with several values of parameters.
+
+    The cube is converted and copied to a GPU once, and runs that differ in ``loading`` alone share
+    pipelines. A pipeline is used again ``at_once`` runs later.
+    """
 
     def __init__(self, cube: Any) -> None:
         self._cube = cube
@@ -461,23 +466,31 @@ class RepeatedStap:
         if len(self._shape) != 3:
             raise ValueError(f"cube: shape {self._shape}, expected [channel, pulse, range]")
         self._samples: dict[tuple[Any, ...], Any] = {}
-        # Of the last run: its other parameters, and its pipelines.
-        self._last: tuple[str, dict[tuple[str, int], Any]] = ("", {})
+        # Parameters of the last run but for the loading, and the pipelines that were made for them.
+        self._made_for = ""
+        self._pipelines: dict[tuple[Any, ...], Any] = {}
+        self._runs = 0
 
     def run(self, *, loading: float | str | None = None, **parameters: Any) -> StapRun:
         """Parameters are those of :class:`Stap`."""
         adapt = Stap(self._shape, loading=loading, **parameters)
-        others = repr(parameters)
-        if others == self._last[0]:
-            adapt._pipelines = self._last[1]
-        self._last = others, adapt._pipelines
+        if repr(parameters) != self._made_for:
+            self._made_for, self._pipelines = repr(parameters), {}
         check = parameters.get("check_finite")
 
         def run_at(place: Place) -> StapRun:
-            key = (place.core.__name__, place.where, check)
-            if key not in self._samples:
-                self._samples[key] = adapt._load(place, self._cube)
-            return StapRun(adapt, place, self._cube, self._samples[key])
+            at = (place.core.__name__, place.where)
+            if (*at, check) not in self._samples:
+                self._samples[(*at, check)] = adapt._load(place, self._cube)
+            samples = self._samples[(*at, check)]
+            at_once = runs_at_once(place, 8 * math.prod(adapt._map_shape))
+            made_for = (*at, self._runs % at_once)
+            if made_for not in self._pipelines:
+                self._pipelines[made_for] = adapt._pipeline(place)
+            pipeline = self._pipelines[made_for]
+            run = StapRun(adapt, place, pipeline, self._cube, samples, at_once)
+            self._runs += 1
+            return run
 
         device, threads = parameters.get("device", "auto"), parameters.get("threads")
         return at_place(self._cube, device, threads, run_at)

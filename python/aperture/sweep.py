@@ -14,11 +14,12 @@ import itertools
 import math
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from aperture._corr import correlate as _correlate
 from aperture._extension import core
 from aperture._flow import RepeatedFlow
 from aperture._flow_fields import flow_errors
-from aperture._places import HostPlace, computes_on_cpu
+from aperture._places import HostPlace
 from aperture._rpca import RepeatedRpca
 from aperture._stap import RepeatedStap, StapRun
 from aperture._stap_result import StapResult
@@ -130,20 +131,18 @@ def flow(
     (3, 1, (60, 80, 2))
     """
 
-    repeated = RepeatedFlow(image0, image1)
     score = None if truth is None else ("epe", False)
-    # A GPU computes the next flow meanwhile.
-    with ThreadPoolExecutor(1) as other_thread:
+    with RepeatedFlow(image0, image1) as repeated:
 
-        def compute(values: dict[str, Any]) -> tuple[Any, _Row]:
-            uv = repeated.run(**values)
-            if truth is None:
-                return uv, {}
-            if computes_on_cpu(values.get("device", "auto")):
-                return uv, flow_errors(uv, truth)
-            return uv, other_thread.submit(flow_errors, uv, truth)
+        def compute(values: dict[str, Any]) -> _Computed:
+            run = repeated.run(**values)
 
-        return _run(compute, parameters, score, "a truth", keep)
+            def find_out() -> dict[str, Any]:
+                return {} if truth is None else flow_errors(run.result, truth)
+
+            return _Computed(run, find_out, run.at_once)
+
+        return _run(compute, parameters, score, "a truth", keep, lambda run: run.result)
 
 
 def correlate(a: Any, b: Any = None, *, keep: str | None = None, **parameters: Any) -> Sweep:
@@ -185,14 +184,14 @@ def correlate(a: Any, b: Any = None, *, keep: str | None = None, **parameters: A
     (4, 7)
     """
 
-    def compute(values: dict[str, Any]) -> tuple[Correlation, dict[str, Any]]:
+    def compute(values: dict[str, Any]) -> _Computed:
         found = _correlate(a, b, **values)
         results: dict[str, Any] = {}
         if found.peak is not None:
             results = {f"peak_{name}": value for name, value in found.peak._asdict().items()}
         for name, length in found.lengths._asdict().items():
             results[f"correlation_length_{name}"] = math.nan if length is None else length
-        return found, results
+        return _Computed(found, lambda: results)
 
     score = None if b is None else ("peak_value", True)
     return _run(compute, parameters, score, "a pair", keep)
@@ -251,9 +250,9 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
     rates = [rate for rate in rates if 0 < rate < 1]
     cells = [] if truth is None else [int(cell) for cell in truth["range_cell"]]
     dopplers = [] if truth is None else [float(doppler) for doppler in truth["doppler"]]
-    adapted: tuple[str, StapRun, int, list[tuple[int, int, int]]] | None = None
+    adapted: tuple[str, StapRun, Callable[[], tuple[int, list[tuple[int, int, int]]]]] | None = None
 
-    def compute(values: dict[str, Any]) -> tuple[tuple[StapRun, float], dict[str, Any]]:
+    def compute(values: dict[str, Any]) -> _Computed:
         nonlocal adapted
         pfa = float(values.pop("pfa"))
         if pfa not in rates:
@@ -261,17 +260,27 @@ def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters:
         if adapted is None or adapted[0] != repr(values):
             adapted = None
             run = repeated.run(**values)
-            counts = run.count_detections(rates, cells, dopplers) if rates else []
-            adapted = repr(values), run, run.failed_matrices(), counts
-        _, run, failed, counts = adapted
-        scores: dict[str, Any] = {"failed_matrices": failed}
-        if counts:
-            scores["detections"], found, false = counts[rates.index(pfa)]
-        if counts and truth is not None:
-            total = len(cells) + found + false
-            scores["found_targets"], scores["false_detections"] = found, false
-            scores["f_measure"] = 2 * found / total if total > 0 else math.nan
-        return (run, pfa), scores
+
+            @functools.cache
+            def counted() -> tuple[int, list[tuple[int, int, int]]]:
+                counts = run.count_detections(rates, cells, dopplers) if rates else []
+                return run.failed_matrices(), counts
+
+            adapted = repr(values), run, counted
+        _, run, find = adapted
+
+        def find_out() -> dict[str, Any]:
+            failed, counts = find()
+            scores: dict[str, Any] = {"failed_matrices": failed}
+            if counts:
+                scores["detections"], found, false = counts[rates.index(pfa)]
+            if counts and truth is not None:
+                total = len(cells) + found + false
+                scores["found_targets"], scores["false_detections"] = found, false
+                scores["f_measure"] = 2 * found / total if total > 0 else math.nan
+            return scores
+
+        return _Computed((run, pfa), find_out, run.at_once)
 
     def finish(found: tuple[StapRun, float]) -> StapResult:
         run, pfa = found
@@ -372,7 +381,7 @@ def background(
     solver: tuple[str, RepeatedRpca] | None = None
     shared: _Shared | None = None
 
-    def compute(values: dict[str, Any]) -> tuple[Background, dict[str, Any]]:
+    def compute(values: dict[str, Any]) -> _Computed:
         nonlocal solver, shared
         by = mask_parameters(**{name: values.pop(name) for name in of_masks})
         finder = core.MaskFinder(by, place.where)
@@ -410,7 +419,7 @@ def background(
         scores["moving"] = 100 * moving / (count * rows * columns)
         if score is not None:
             scores.update({name: getattr(score, name) for name in _OF_SCORE})
-        return result, scores
+        return _Computed(result, lambda: scores)
 
     return _run(
         compute, parameters, None if truth is None else ("f_measure", True), "a truth", keep
@@ -460,12 +469,19 @@ def _is_list(name: str, value: Any) -> bool:
     )
 
 
-# What is found out about a run, or what will be.
-_Row: TypeAlias = "dict[str, Any] | Future[dict[str, Any]]"
+@dataclass(frozen=True)
+class _Computed:
+    """A run."""
+
+    result: Any
+    # Of the result, for the table.
+    find_out: Callable[[], dict[str, Any]]
+    # Runs that may be on their way: then another thread finds out.
+    at_once: int = 1
 
 
 def _run(
-    compute: Callable[[dict[str, Any]], tuple[Any, _Row]],
+    compute: Callable[[dict[str, Any]], _Computed],
     parameters: dict[str, Any],
     score: tuple[str, bool] | None,
     score_requires: str,
@@ -473,7 +489,7 @@ def _run(
     finish: Callable[[Any], Any] = lambda result: result,
 ) -> Sweep:
     """Run all combinations. ``score``: its name, and whether the largest is the best. ``finish``
-    makes the results that are kept from what ``compute`` returned."""
+    makes the results that are kept from those of ``compute``."""
     if keep not in (None, "best", "all"):
         raise ValueError(f"keep {keep!r}: expected 'best' or 'all'")
     if keep == "best" and score is None:
@@ -493,47 +509,57 @@ def _run(
     failures: dict[int, str] = {}
     best, best_result = None, None
 
-    def attempt(run: int, work: Callable[[], Any]) -> Any:
-        try:
-            return work()
-        except Exception as error:
-            failures[run] = str(error)
-            return None
-
-    def settle(run: int, result: Any, row: _Row, ms: float) -> None:
+    def settle(run: int, result: Any, row: dict[str, Any], error: Exception | None) -> None:
         nonlocal best, best_result
-        if isinstance(row, Future):
-            row = attempt(run, row.result) or {}
-        rows.append({**row, "ms": ms})
+        rows.append(row)
+        if error is not None:
+            failures[run] = str(error)
         if keep_all:
-            results.append(None if run in failures else finish(result))
-        if score is None or run in failures:
+            results.append(None if error else finish(result))
+        if score is None or error:
             return
         name, largest = score
-        value = rows[run].get(name, math.nan)
+        value = row.get(name, math.nan)
         before = math.nan if best is None else rows[best][name]
         better = value > before if largest else value < before
         if math.isfinite(value) and (best is None or better):
             best, best_result = run, result
 
-    # The last run, unless it is settled.
-    computed: list[tuple[int, Any, _Row, float]] = []
+    def complete(computed: _Computed, begin: float) -> tuple[dict[str, Any], Exception | None]:
+        """The row of a run."""
+        row: dict[str, Any] = {}
+        failure = None
+        try:
+            row = dict(computed.find_out())
+        except Exception as error:
+            failure = error
+        row["ms"] = 1e3 * (time.perf_counter() - begin)
+        return row, failure
 
-    def compute_next(run: int, values: dict[str, Any]) -> None:
+    begun: deque[tuple[int, Any, Future[tuple[dict[str, Any], Exception | None]]]] = deque()
+
+    def settle_but(most: int) -> None:
+        while len(begun) > most:
+            run, result, row = begun.popleft()
+            settle(run, result, *row.result())
+
+    def step(run: int, values: dict[str, Any]) -> None:
         begin = time.perf_counter()
-        result, row = attempt(run, lambda: compute(values)) or (None, {})
-        ms = 1e3 * (time.perf_counter() - begin)
-        if computed:
-            settle(*computed.pop())
-        if isinstance(row, Future):
-            computed.append((run, result, row, ms))
-        else:
-            settle(run, result, row, ms)
+        try:
+            computed = compute(values)
+        except Exception as error:
+            settle_but(0)
+            return settle(run, None, {"ms": 1e3 * (time.perf_counter() - begin)}, error)
+        if computed.at_once == 1:
+            settle_but(0)
+            return settle(run, computed.result, *complete(computed, begin))
+        begun.append((run, computed.result, other_thread.submit(complete, computed, begin)))
+        settle_but(computed.at_once - 1)
 
-    for run, combination in enumerate(itertools.product(*axes.values())):
-        compute_next(run, {**parameters, **dict(zip(axes, combination, strict=True))})
-    if computed:
-        settle(*computed.pop())
+    with ThreadPoolExecutor(1) as other_thread:
+        for run, combination in enumerate(itertools.product(*axes.values())):
+            step(run, {**parameters, **dict(zip(axes, combination, strict=True))})
+        settle_but(0)
     if failures:
         first = min(failures)
         which = ", ".join(
