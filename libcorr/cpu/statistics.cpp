@@ -42,8 +42,8 @@ bool is_outermost(index_t at, index_t extent, index_t lags, bool both_signs) {
 
 // Rows are searched without a branch for each entry, in vectors.
 
-/// Whether row `y`, with a row above and one below, has an entry with eight neighbours that is above
-/// all of them and above `bound`.
+/// Whether row `y`, with a row above and one below, has an entry with eight neighbours that is
+/// above all of them and above `bound`.
 bool has_peak(const SurfaceView& surface, index_t y, double bound) {
     const double* const row = surface.data + y * surface.stride[0];
     const double* const before = row - surface.stride[0];

@@ -231,9 +231,17 @@ TEST(Peaks, AreThoseOfTheDefinitionOnSurfacesOfAllShapes) {
                std::abs(peak->dx - static_cast<double>(lags.first_column() + at->second)) <= 0.5;
     };
     int on_borders = 0;
-    for (const auto& [rows, columns] :
-         {std::pair<index_t, index_t>{1, 1}, {1, 2}, {1, 9}, {2, 1}, {9, 1}, {2, 2}, {3, 3},
-          {4, 5}, {7, 4}, {5, 17}, {12, 20}}) {
+    for (const auto& [rows, columns] : {std::pair<index_t, index_t>{1, 1},
+                                        {1, 2},
+                                        {1, 9},
+                                        {2, 1},
+                                        {9, 1},
+                                        {2, 2},
+                                        {3, 3},
+                                        {4, 5},
+                                        {7, 4},
+                                        {5, 17},
+                                        {12, 20}}) {
         for (int trial = 0; trial < 200; ++trial) {
             const Lags lags{rows, columns, trial % 2 == 1};
             // Few values, so that many are the same; or any.
