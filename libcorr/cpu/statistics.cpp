@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <span>
 
 #include "aperture/core/shape.hpp"
 
@@ -12,7 +14,8 @@ namespace aperture::corr {
 namespace {
 
 void expects_surface(const SurfaceView& surface, const Lags& lags) {
-    core::expects_shape("surface", surface, {lags.extent().rows, lags.extent().columns});
+    core::expects_shape("surface", surface, {lags.extent().rows, lags.extent().columns},
+                        core::Strides::unit_last);
 }
 
 /// The distance from `from` at which value(0), value(1), ..., value(count - 1) fall below `top` /
@@ -35,6 +38,37 @@ std::optional<double> decay_length(index_t count, double from, double top, const
 bool is_outermost(index_t at, index_t extent, index_t lags, bool both_signs) {
     if (lags == 1) return false;
     return at == extent - 1 || (both_signs && at == 0);
+}
+
+// Rows are searched without a branch for each entry, in vectors.
+
+/// Whether row `y`, with a row above and one below, has an entry with eight neighbours that is
+/// above all of them and above `bound`.
+bool has_peak(const SurfaceView& surface, index_t y, double bound) {
+    const double* const row = surface.data + y * surface.stride[0];
+    const double* const before = row - surface.stride[0];
+    const double* const after = row + surface.stride[0];
+    const index_t columns = surface.extent[1];
+    index_t peaks = 0;
+#pragma omp simd reduction(| : peaks)
+    for (index_t x = 1; x < columns - 1; ++x) {
+        const double value = row[x];
+        peaks |= static_cast<index_t>(
+            (value > bound) & (value > row[x - 1]) & (value > row[x + 1]) &
+            (value > before[x - 1]) & (value > before[x]) & (value > before[x + 1]) &
+            (value > after[x - 1]) & (value > after[x]) & (value > after[x + 1]));
+    }
+    return peaks != 0;
+}
+
+/// Whether one of the values is at least `bound`.
+bool reaches(std::span<const double> values, double bound) {
+    index_t found = 0;
+#pragma omp simd reduction(| : found)
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        found |= static_cast<index_t>(values[i] >= bound);
+    }
+    return found != 0;
 }
 
 /// Vertex of a parabola through values at -1, 0 and 1: offset from 0, and height above the middle.
@@ -86,19 +120,25 @@ std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre
     std::optional<Peak> strongest;
     index_t row = 0;
     index_t column = 0;
+    const auto consider = [&, width = columns](index_t y, index_t x) {
+        const bool at_centre = y == -lags.first_row() && x == -lags.first_column();
+        if (is_outermost(x, width, lags.columns, lags.both_signs) ||
+            (at_centre && centre == Centre::excluded) ||
+            (strongest && !(surface(y, x) > strongest->value)) || !is_peak(y, x)) {
+            return;
+        }
+        strongest = Peak{0, 0, surface(y, x)};
+        row = y;
+        column = x;
+    };
     for (index_t y = 0; y < rows; ++y) {
         if (is_outermost(y, rows, lags.rows, lags.both_signs)) continue;
-        for (index_t x = 0; x < columns; ++x) {
-            const bool at_centre = y == -lags.first_row() && x == -lags.first_column();
-            if (is_outermost(x, columns, lags.columns, lags.both_signs) ||
-                (at_centre && centre == Centre::excluded) ||
-                (strongest && !(surface(y, x) > strongest->value)) || !is_peak(y, x)) {
-                continue;
-            }
-            strongest = Peak{0, 0, surface(y, x)};
-            row = y;
-            column = x;
-        }
+        consider(y, 0);
+        const double bound =
+            strongest ? strongest->value : -std::numeric_limits<double>::infinity();
+        const bool searched = y == 0 || y == rows - 1 || has_peak(surface, y, bound);
+        for (index_t x = 1; searched && x < columns - 1; ++x) consider(y, x);
+        if (columns > 1) consider(y, columns - 1);
     }
     if (!strongest) return std::nullopt;
     const double middle = strongest->value;
@@ -121,21 +161,28 @@ std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags) {
     const auto is_end = [](index_t at, index_t extent) {
         return extent > 1 && (at == 0 || at == extent - 1);
     };
-    double inside = 0;
     Peak on_border;
+    const auto consider = [&](index_t y, index_t x) {
+        if (!(surface(y, x) > on_border.value)) return;
+        on_border = {static_cast<double>(lags.first_row() + y),
+                     static_cast<double>(lags.first_column() + x), surface(y, x)};
+    };
     for (index_t y = 0; y < rows; ++y) {
-        for (index_t x = 0; x < columns; ++x) {
-            const double value = surface(y, x);
-            if (!is_end(y, rows) && !is_end(x, columns)) {
-                inside = value > inside ? value : inside;
-            } else if (value > on_border.value) {
-                on_border = {static_cast<double>(lags.first_row() + y),
-                             static_cast<double>(lags.first_column() + x), value};
-            }
+        if (is_end(y, rows)) {
+            for (index_t x = 0; x < columns; ++x) consider(y, x);
+        } else if (is_end(0, columns)) {
+            consider(y, 0);
+            consider(y, columns - 1);
         }
     }
-    if (on_border.value > inside) return on_border;
-    return std::nullopt;
+    if (!(on_border.value > 0)) return std::nullopt;
+    const index_t margin = is_end(0, columns) ? 1 : 0;
+    for (index_t y = 0; y < rows; ++y) {
+        if (is_end(y, rows)) continue;
+        const double* const row = surface.data + y * surface.stride[0];
+        if (reaches({row + margin, row + columns - margin}, on_border.value)) return std::nullopt;
+    }
+    return on_border;
 }
 
 SurfaceFindings find_out(SurfaceView surface, const Lags& lags, Estimator estimator, bool pair) {

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <random>
+#include <utility>
 
 #include "aperture/core/error.hpp"
 #include "tests/corr/oracle.hpp"
@@ -171,6 +174,103 @@ TEST(Peaks, AreNoneOnSlopesPlateausAndTheOuterEdge) {
     EXPECT_FALSE(strongest_peak(surface_of({{nan}}), {1, 1}, Centre::counts));
 }
 
+/// Entries above all neighbours, as strongest_peak defines them: the first of the largest.
+std::optional<std::pair<index_t, index_t>> defined_peak(const Surface& surface, const Lags& lags,
+                                                        Centre centre) {
+    const auto [rows, columns] = surface.extent();
+    std::optional<std::pair<index_t, index_t>> found;
+    for (index_t y = 0; y < rows; ++y) {
+        for (index_t x = 0; x < columns; ++x) {
+            const index_t dy = lags.first_row() + y;
+            const index_t dx = lags.first_column() + x;
+            const bool at_end = (lags.rows > 1 && std::abs(dy) == lags.rows - 1) ||
+                                (lags.columns > 1 && std::abs(dx) == lags.columns - 1);
+            bool counts = !at_end && !std::isnan(surface(y, x)) &&
+                          (dy != 0 || dx != 0 || centre == Centre::counts);
+            for (index_t j = 0; j < rows; ++j) {
+                for (index_t i = 0; i < columns; ++i) {
+                    const index_t apart = std::max(std::abs(j - y), std::abs(i - x));
+                    counts = counts && (apart != 1 || surface(y, x) > surface(j, i));
+                }
+            }
+            if (!counts) continue;
+            if (!found || surface(y, x) > surface(found->first, found->second)) found = {y, x};
+        }
+    }
+    return found;
+}
+
+/// The first of the largest positive entries if it is on the border, and all others are below.
+std::optional<std::pair<index_t, index_t>> defined_on_border(const Surface& surface) {
+    const auto [rows, columns] = surface.extent();
+    std::optional<std::pair<index_t, index_t>> found;
+    for (const bool border : {true, false}) {
+        for (index_t y = 0; y < rows; ++y) {
+            for (index_t x = 0; x < columns; ++x) {
+                const bool at_end = (rows > 1 && (y == 0 || y == rows - 1)) ||
+                                    (columns > 1 && (x == 0 || x == columns - 1));
+                if (at_end != border) continue;
+                if (!border && found && surface(y, x) >= surface(found->first, found->second)) {
+                    return std::nullopt;
+                }
+                const double largest = found ? surface(found->first, found->second) : 0;
+                if (border && surface(y, x) > largest) found = {y, x};
+            }
+        }
+    }
+    return found;
+}
+
+TEST(Peaks, AreThoseOfTheDefinitionOnSurfacesOfAllShapes) {
+    std::mt19937 random(3);
+    const auto is_at = [](const Lags& lags, const std::optional<Peak>& peak,
+                          const std::optional<std::pair<index_t, index_t>>& at) {
+        if (!peak || !at) return !peak && !at;
+        // Between entries by at most a half.
+        return std::abs(peak->dy - static_cast<double>(lags.first_row() + at->first)) <= 0.5 &&
+               std::abs(peak->dx - static_cast<double>(lags.first_column() + at->second)) <= 0.5;
+    };
+    int on_borders = 0;
+    for (const auto& [rows, columns] : {std::pair<index_t, index_t>{1, 1},
+                                        {1, 2},
+                                        {1, 9},
+                                        {2, 1},
+                                        {9, 1},
+                                        {2, 2},
+                                        {3, 3},
+                                        {4, 5},
+                                        {7, 4},
+                                        {5, 17},
+                                        {12, 20}}) {
+        for (int trial = 0; trial < 200; ++trial) {
+            const Lags lags{rows, columns, trial % 2 == 1};
+            // Few values, so that many are the same; or any.
+            std::uniform_int_distribution<int> steps(-3, trial % 3 == 0 ? 4 : 100'000);
+            std::uniform_int_distribution<int> one_in(0, 40);
+            const auto surface = surface_of(lags, [&](double, double) {
+                const int special = trial % 4 == 3 ? one_in(random) : 0;
+                if (special == 1) return std::nan("");
+                if (special == 2) return -1e300;
+                return static_cast<double>(steps(random)) / 4;
+            });
+            for (const Centre centre : {Centre::counts, Centre::excluded}) {
+                EXPECT_TRUE(is_at(lags, strongest_peak(surface, lags, centre),
+                                  defined_peak(surface, lags, centre)))
+                    << rows << 'x' << columns << ", trial " << trial;
+            }
+            const auto on_border = largest_on_border(surface, lags);
+            const auto defined = defined_on_border(surface);
+            EXPECT_TRUE(is_at(lags, on_border, defined))
+                << rows << 'x' << columns << ", trial " << trial;
+            if (on_border && defined) {
+                EXPECT_EQ(on_border->value, surface(defined->first, defined->second));
+                ++on_borders;
+            }
+        }
+    }
+    EXPECT_GT(on_borders, 100);
+}
+
 TEST(Findings, OfOneImageAreAboutTheCentreAndOfAPairAboutThePeak) {
     const Surface surface =
         surface_of({{0.9, 0, 0, 0}, {0, 0, 0, 0}, {0, 0.8, 1, 0}, {0, 0, 0, 0}});
@@ -222,6 +322,8 @@ TEST(Statistics, OfOtherExtentsAreRefused) {
     EXPECT_THROW(correlation_lengths(surface, {3, 4, true}), core::InvalidArgument);
     EXPECT_THROW(strongest_peak(surface, {4, 3}, Centre::counts), core::InvalidArgument);
     EXPECT_THROW(largest_on_border(surface, {4, 3}), core::InvalidArgument);
+    const SurfaceView transposed(surface.data(), {4, 3}, {1, 4});
+    EXPECT_THROW(strongest_peak(transposed, {4, 3}, Centre::counts), core::InvalidArgument);
 }
 
 }  // namespace

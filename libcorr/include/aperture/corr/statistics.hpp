@@ -12,9 +12,9 @@
 
 namespace aperture::corr {
 
-// A surface is [dy][dx] with the displacements of its Lags; the functions here throw
-// core::InvalidArgument for other extents. NaN entries are no peaks, and do not end a correlation
-// length.
+// A surface is [dy][dx] with the displacements of its Lags; columns must be contiguous. The
+// functions here throw core::InvalidArgument for other extents and strides. NaN entries are no
+// peaks, and do not end a correlation length.
 
 using SurfaceView = core::View<const double, 2, core::Host>;
 
