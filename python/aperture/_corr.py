@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from aperture import _arrays
 from aperture._extension import core
 from aperture._kept import kept
 from aperture._parameters import assign, number, whole_numbers
-from aperture._places import Place, at_place
+from aperture._places import Place, at_place, runs_at_once
 
 _DEFAULTS = core.CorrParameters()
 
@@ -73,12 +73,12 @@ class Correlation:
     dx: Any
     method: str
 
-    def __init__(self, find: Callable[[], _Findings], **arrays: Any) -> None:
+    def __init__(self, find: Callable[[], Findings], **arrays: Any) -> None:
         self.__dict__.update(arrays)
-        self._find: Callable[[], _Findings] | None = find
-        self._found = _Findings(None, CorrelationLengths(None, None), None)
+        self._find: Callable[[], Findings] | None = find
+        self._found = Findings(None, CorrelationLengths(None, None), None)
 
-    def _evaluate(self) -> _Findings:
+    def _evaluate(self) -> Findings:
         if self._find is not None:
             self._found, self._find = self._find(), None
         return self._found
@@ -107,7 +107,7 @@ class Correlation:
         return f"<Correlation {shape} of {len(self.planes)} planes, {self.method}: {peak}>"
 
 
-class _Findings(NamedTuple):
+class Findings(NamedTuple):
     """What a surface says."""
 
     peak: Peak | None
@@ -212,6 +212,171 @@ def correlate(
     >>> round(found.peak.dy), round(found.peak.dx)
     (4, 7)
     """
+    with RepeatedCorrelation(a, b) as repeated:
+        found = repeated.run(
+            offsets=offsets,
+            signed=signed,
+            planes=planes,
+            sigma=sigma,
+            normalize=normalize,
+            estimator=estimator,
+            mask=mask,
+            method=method,
+            precision=precision,
+            device=device,
+            threads=threads,
+            check_finite=check_finite,
+        ).result()
+    # A GPU's caller, who is not to wait here, asks for `on_border`.
+    if not _arrays.on_gpu(a) and found.on_border is not None:
+        warn_of_border(found.on_border, signed is False)
+    return found
+
+
+class CorrelationRun:
+    """A run of :class:`RepeatedCorrelation`, which may still be computed. Its results stay there
+    until they are asked for."""
+
+    def __init__(
+        self, place: Place, work: Any, images: tuple[Any, Any], parameters: Any, at_once: int
+    ) -> None:
+        self._place, self._work = place, work
+        self.at_once = at_once
+        self._lags, self._method, shape = work.lags, work.method, work.shape
+        self._estimator, self._pair = parameters.estimator, images[1] is not None
+        # An object of an earlier call may have another.
+        work.set_sigma(parameters.sigma)
+        self._surface_there = place.new(shape[1:], np.float64)
+        self._others_there = place.new(shape, np.float64), place.new(shape[1:], np.int64)
+        there = (*images, self._surface_there, *self._others_there)
+        work.run(
+            place.stream(work),
+            *(None if array is None else place.handle(array, work) for array in there),
+        )
+
+    @functools.cached_property
+    def _surface(self) -> Any:
+        return self._place.result(self._surface_there, self._work)
+
+    @functools.cached_property
+    def findings(self) -> Findings:
+        host = np.ascontiguousarray(self._place.host(self._surface), np.float64)
+        x, y, *peaks = core.find_in_surface(host, self._lags, self._estimator, self._pair)
+        peak, on_border = (None if row is None else Peak(*row) for row in peaks)
+        return Findings(peak, CorrelationLengths(x, y), on_border)
+
+    def result(self) -> Correlation:
+        surface = self._surface
+        contributions, overlap = (
+            self._place.result(array, self._work) for array in self._others_there
+        )
+        rows, columns = surface.shape
+        first_row, first_column = self._lags.first_row, self._lags.first_column
+        # Copies to a GPU would wait for it.
+        back = _arrays.returner(None if _arrays.on_gpu(surface) else surface)
+        return Correlation(
+            lambda: self.findings,
+            surface=surface,
+            planes=contributions,
+            overlap=overlap,
+            dy=back(np.arange(first_row, first_row + rows)),
+            dx=back(np.arange(first_column, first_column + columns)),
+            method=self._method,
+        )
+
+
+class RepeatedCorrelation:
+    """Correlation of the same images with several values of parameters.
+
+    The images are converted and copied to a GPU once, and runs that differ in ``sigma`` alone share
+    objects. Findings must be had before ``at_once`` more runs. At the end of ``with``, the objects
+    of the last run are kept for another one.
+    """
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self._a, self._b = a, b
+        self._loaded: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+        # What the objects of the last run were made for; those with masks have them for good.
+        self._made_for: tuple[Any, ...] = ()
+        self._kept: kept[dict[int, Any]] | None = None
+        self._objects: dict[int, Any] = {}
+        self._runs = 0
+
+    def __enter__(self) -> RepeatedCorrelation:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._kept is not None:
+            self._kept.__exit__(*error)
+
+    def run(
+        self,
+        *,
+        mask: Any = None,
+        device: str = "auto",
+        threads: int | None = None,
+        check_finite: bool | None = None,
+        **given: Any,
+    ) -> CorrelationRun:
+        """As :func:`correlate`."""
+        parameters, settings = _parameters_of(**given)
+
+        def run_at(place: Place) -> CorrelationRun:
+            at = (place.core.__name__, place.where)
+            stored = parameters.planes is None
+            images = self._load(place, stored, check_finite)
+            first, pair = images[0], images[1] is not None
+            extent = (
+                tuple(first.shape) if stored else (3 if first.ndim == 3 else 1, *first.shape[:2])
+            )
+            self._make_for(("ImageCorrelation", *at, extent, pair, settings), mask is None)
+            at_once = runs_at_once(place, 8 * math.prod(extent))
+            number = self._runs % at_once
+            if number not in self._objects:
+                masks = _masks(mask, place, pair)
+                self._objects[number] = _prepared(place, parameters, extent, pair, masks)
+            run = CorrelationRun(place, self._objects[number], images, parameters, at_once)
+            self._runs += 1
+            return run
+
+        return at_place(self._a, device, threads, run_at)
+
+    def _load(self, place: Place, stored: bool, check: bool | None) -> tuple[Any, Any]:
+        key = (place.core.__name__, place.where, stored, check)
+        if key not in self._loaded:
+            first = image_there("a", self._a, place, stored, check)
+            second = None
+            if self._b is not None:
+                second = image_there("b", self._b, place, stored, check)
+                rank = 3 if stored else 2
+                if tuple(second.shape[:rank]) != tuple(first.shape[:rank]):
+                    of_a = _arrays.shape_of("a", self._a)
+                    raise ValueError(f"b: shape {_arrays.shape_of('b', self._b)}, of a {of_a}")
+            self._loaded[key] = first, second
+        return self._loaded[key]
+
+    def _make_for(self, made_for: tuple[Any, ...], keep: bool) -> None:
+        if made_for == self._made_for:
+            return
+        self.__exit__(None)
+        self._made_for, self._kept, self._objects = made_for, None, {}
+        if keep:
+            self._kept = kept(made_for, lambda: dict[int, Any]())
+            self._objects = self._kept.__enter__()
+
+
+def _parameters_of(
+    *,
+    offsets: tuple[int, int] | None = None,
+    signed: bool | None = None,
+    planes: str | None = _DEFAULTS.planes,
+    sigma: float = _DEFAULTS.sigma,
+    normalize: str | None = None,
+    estimator: str = _DEFAULTS.estimator,
+    method: str = _DEFAULTS.method,
+    precision: str = _DEFAULTS.precision,
+) -> tuple[Any, tuple[Any, ...]]:
+    """The parameters, and all but sigma for a comparison."""
     parameters = core.CorrParameters()
     assign(
         parameters,
@@ -227,81 +392,7 @@ def correlate(
         assign(parameters, signed=signed)
     if offsets is not None:
         parameters.set_offsets(*_offsets(offsets))
-    settings = (offsets, signed, planes, normalize, estimator, method, precision)
-    found = at_place(
-        a,
-        device,
-        threads,
-        lambda place: _correlate(place, a, b, mask, parameters, settings, check_finite),
-    )
-    # A GPU's caller, who is not to wait here, asks for `on_border`.
-    if not _arrays.on_gpu(a) and found.on_border is not None:
-        _warn(found.on_border, signed is False)
-    return found
-
-
-def _correlate(
-    place: Place,
-    a: Any,
-    b: Any,
-    mask: Any,
-    parameters: Any,
-    settings: tuple[Any, ...],
-    check_finite: bool | None,
-) -> Correlation:
-    stored = parameters.planes is None
-    pair = b is not None
-    first = image_there("a", a, place, stored, check_finite)
-    second = image_there("b", b, place, stored, check_finite) if pair else None
-    extent = tuple(first.shape) if stored else (3 if first.ndim == 3 else 1, *first.shape[:2])
-    if second is not None:
-        rank = 3 if stored else 2
-        if tuple(second.shape[:rank]) != tuple(first.shape[:rank]):
-            of_a, of_b = _arrays.shape_of("a", a), _arrays.shape_of("b", b)
-            raise ValueError(f"b: shape {of_b}, of a {of_a}")
-    masks = _masks(mask, place, pair)
-    # An object has its masks for good.
-    made_for = ("ImageCorrelation", place.core.__name__, place.where, extent, pair, settings)
-    objects = (
-        nullcontext(_prepared(place, parameters, extent, pair, masks))
-        if masks
-        else kept(made_for, lambda: _prepared(place, parameters, extent, pair, ()))
-    )
-    with objects as work:
-        # An object of an earlier call may have another.
-        work.set_sigma(parameters.sigma)
-        shape = work.shape
-        surface = place.new(shape[1:], np.float64)
-        contributions = place.new(shape, np.float64)
-        overlap = place.new(shape[1:], np.int64)
-        there = (first, second, surface, contributions, overlap)
-        work.run(
-            place.stream(work),
-            *(None if array is None else place.handle(array, work) for array in there),
-        )
-        surface, contributions, overlap = (
-            place.result(array, work) for array in (surface, contributions, overlap)
-        )
-        lags, method = work.lags, work.method
-    estimator = parameters.estimator
-
-    def find() -> _Findings:
-        host = np.ascontiguousarray(place.host(surface), np.float64)
-        x, y, *peaks = core.find_in_surface(host, lags, estimator, pair)
-        peak, on_border = (None if row is None else Peak(*row) for row in peaks)
-        return _Findings(peak, CorrelationLengths(x, y), on_border)
-
-    # Copies to a GPU would wait for it.
-    back = _arrays.returner(None if _arrays.on_gpu(a) else a)
-    return Correlation(
-        find,
-        surface=surface,
-        planes=contributions,
-        overlap=overlap,
-        dy=back(np.arange(lags.first_row, lags.first_row + shape[1])),
-        dx=back(np.arange(lags.first_column, lags.first_column + shape[2])),
-        method=method,
-    )
+    return parameters, (offsets, signed, planes, normalize, estimator, method, precision)
 
 
 def _prepared(
@@ -366,7 +457,7 @@ def _expects_rank(name: str, array: Any, ranks: dict[int, str]) -> Any:
     return pixels
 
 
-def _warn(peak: Peak, one_sign: bool) -> None:
+def warn_of_border(peak: Peak, one_sign: bool) -> None:
     warnings.warn(
         f"the largest value, {peak.value:.4g} at dy {peak.dy:g}, dx {peak.dx:g}, is on the border "
         "of the displacements, and the true peak may lie beyond; try larger offsets"

@@ -26,8 +26,7 @@ import numpy.typing as npt
 
 from aperture import _arrays
 from aperture._background import host_frames, mask_parameters, planes_of
-from aperture._corr import Correlation
-from aperture._corr import correlate as _correlate
+from aperture._corr import Correlation, CorrelationRun, RepeatedCorrelation, warn_of_border
 from aperture._extension import core
 from aperture._flow import RepeatedFlow
 from aperture._flow_fields import flow_errors
@@ -184,17 +183,29 @@ def correlate(a: Any, b: Any = None, *, keep: str | None = None, **parameters: A
     (4, 7)
     """
 
-    def compute(values: dict[str, Any]) -> _Computed:
-        found = _correlate(a, b, **values)
-        results: dict[str, Any] = {}
-        if found.peak is not None:
-            results = {f"peak_{name}": value for name, value in found.peak._asdict().items()}
-        for name, length in found.lengths._asdict().items():
-            results[f"correlation_length_{name}"] = math.nan if length is None else length
-        return _Computed(found, lambda: results)
+    with RepeatedCorrelation(a, b) as repeated:
 
-    score = None if b is None else ("peak_value", True)
-    return _run(compute, parameters, score, "a pair", keep)
+        def compute(values: dict[str, Any]) -> _Computed:
+            run = repeated.run(**values)
+
+            def find_out() -> dict[str, Any]:
+                peak, lengths, _ = run.findings
+                found: dict[str, Any] = {}
+                if peak is not None:
+                    found = {f"peak_{name}": value for name, value in peak._asdict().items()}
+                for name, length in lengths._asdict().items():
+                    found[f"correlation_length_{name}"] = math.nan if length is None else length
+                return found
+
+            return _Computed(run, find_out, run.at_once)
+
+        def finish(run: CorrelationRun) -> Correlation:
+            if run.findings.on_border is not None:
+                warn_of_border(run.findings.on_border, parameters.get("signed") is False)
+            return run.result()
+
+        score = None if b is None else ("peak_value", True)
+        return _run(compute, parameters, score, "a pair", keep, finish)
 
 
 def stap(cube: Any, *, truth: Any = None, keep: str | None = None, **parameters: Any) -> Sweep:

@@ -29,7 +29,7 @@ TRUTH = np.zeros((60, 80, 2)) + [2, -1]
 @pytest.fixture(params=[1, 4])
 def at_once(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many runs are on their way, which is otherwise 1 on a CPU."""
-    for module in (aperture._flow, aperture._stap):
+    for module in (aperture._flow, aperture._stap, aperture._corr):
         monkeypatch.setattr(module, "runs_at_once", lambda *_: request.param)
     return int(request.param)
 
@@ -177,7 +177,7 @@ def test_stap_without_a_detector() -> None:
     assert (sweep.results[2].output == alone.output).all()
 
 
-def test_correlation_is_that_of_each_call() -> None:
+def test_correlation_is_that_of_each_call(at_once: int) -> None:
     scene = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     pair = (scene[:50, :70], scene[4:54, 7:77])
     sigmas = [0.5, 2.0, 6.0]
@@ -190,6 +190,37 @@ def test_correlation_is_that_of_each_call() -> None:
     assert (sweep.result.surface == alone[sweep.best].surface).all()
     assert (alone[0].surface != alone[1].surface).any()
     assert (alone[1].surface == aperture.correlate(*pair, offsets=(20, 20)).surface).all()
+    for name in ("planes", "overlap", "dy", "dx"):
+        assert (getattr(sweep.result, name) == getattr(alone[sweep.best], name)).all()
+    assert sweep.result.lengths == alone[sweep.best].lengths
+
+
+def test_correlations_share_objects_and_the_images(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
+    pair = (scene[:50, :70], scene[4:54, 7:77])
+    mask = np.ones((50, 70), bool)
+    mask[:9] = False
+    loaded = _count_calls(monkeypatch, aperture._corr, "image_there")
+    made = _count_calls(monkeypatch, aperture._corr, "_prepared")
+    cases: list[dict[str, Any]] = [{}, {"mask": mask, "planes": "lab-orientation"}]
+    for given in cases:
+        aperture.clear_cache()
+        loaded.clear()
+        made.clear()
+        sweep = aperture.sweep.correlate(
+            *pair, estimator=["raw", "pearson"], sigma=[0.5, 1.0, 2.0, 4.0, 8.0], keep="all", **given
+        )
+        assert (len(loaded), len(made)) == (2, 2 * at_once)
+        assert sweep.results is not None
+        for i, (estimator, sigma) in enumerate(itertools.product(*sweep.values.values())):
+            alone = aperture.correlate(*pair, estimator=estimator, sigma=sigma, **given)
+            for name in ("surface", "planes", "overlap"):
+                assert (getattr(sweep.results[i], name) == getattr(alone, name)).all()
+    far = np.roll(scene[:50, :70], (10, 12), (0, 1))
+    with pytest.warns(UserWarning, match="on the border of the displacements"):
+        aperture.sweep.correlate(pair[0], far, offsets=(11, 12), sigma=[1.0, 2.0])
 
 
 def _scored_video() -> tuple[Any, Any]:
