@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libcore/cpu/lane_sums.hpp"
+#include "libcore/cpu/multiply_add.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 
 /// Sums of products of vectors, in two forms with the same bits: of vectors whose entries are
@@ -67,7 +68,8 @@ template <Second second, Scalar T, class Left, class Right>
             const core::index_t some = std::min<core::index_t>(count, end - r);
 #pragma GCC unroll 16
             for (int l = 0; l < count; ++l) {
-                sum[l] += load_some(a(l, r), some) * load_some(x(l, r), some);
+                sum[l] = core::multiply_add<R>(load_some(a(l, r), some), load_some(x(l, r), some),
+                                               sum[l]);
             }
         }
         return {core::sums_of_lanes<R, count>(sum)};
@@ -83,8 +85,9 @@ template <Second second, Scalar T, class Left, class Right>
                 for (int l = 0; l < half; ++l) {
                     const core::Pack<R> left = load_some(a(h * half + l, r), some);
                     const core::Pack<R> right = load_some(x(h * half + l, r), some);
-                    sum[l] += left * right;
-                    sum[half + l] += left * exchange_neighbours<R>(right, all);
+                    const core::Pack<R> exchanged = exchange_neighbours<R>(right, all);
+                    sum[l] = core::multiply_add<R>(left, right, sum[l]);
+                    sum[half + l] = core::multiply_add<R>(left, exchanged, sum[half + l]);
                 }
             }
 #pragma GCC unroll 8
@@ -103,18 +106,19 @@ template <Second second, Scalar T, class Left, class Right>
 template <Second second, int count, Scalar T, class Left, class Right>
 [[gnu::always_inline]] inline Element<T> sum_in_lanes(core::index_t n, const Left& a,
                                                       const Right& x) {
-    using P = core::Pack<Real<T>>;
+    using R = Real<T>;
+    using P = core::Pack<R>;
     std::array<P, count> re{}, re_of_im{}, im{}, im_of_im{};
     for (core::index_t k = 0; k < n; k += count) {
 #pragma GCC unroll 16
         for (int j = 0; j < count; ++j) {
             if (k + j >= n) continue;
             const Element<T> left = a(k + j), right = x(k + j);
-            re[j] += left.re * right.re;
+            re[j] = core::multiply_add<R>(left.re, right.re, re[j]);
             if constexpr (is_complex<T>) {
-                re_of_im[j] += left.im * right.im;
-                im[j] += left.re * right.im;
-                im_of_im[j] += left.im * right.re;
+                re_of_im[j] = core::multiply_add<R>(left.im, right.im, re_of_im[j]);
+                im[j] = core::multiply_add<R>(left.re, right.im, im[j]);
+                im_of_im[j] = core::multiply_add<R>(left.im, right.re, im_of_im[j]);
             }
         }
     }
