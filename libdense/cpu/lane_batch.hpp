@@ -178,8 +178,8 @@ Ahead next_matrices(const MatrixBatch<const T, core::Host>& from, core::index_t 
     constexpr std::ptrdiff_t most = 40 * 1024;
     const std::ptrdiff_t bytes = width<T> * from.stride[0] * core::index_t{sizeof(T)};
     if (order_of(from) == Order::problems || steps == 0 || bytes > most) return {};
-    return {from.data + first * from.stride[0], nullptr, nullptr, core::ceil_div(bytes, steps),
-            bytes,                              bytes};
+    return {from.data + first * from.stride[0], nullptr, nullptr,
+            core::ceil_div(bytes, steps),       bytes,   bytes};
 }
 
 /// The same of two batches, nothing of those of different strides.
