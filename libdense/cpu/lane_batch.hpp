@@ -169,22 +169,29 @@ bool is_past_caches(const MatrixBatch<T, core::Host>& batch) {
 
 }  // namespace detail
 
-/// The next packs of two batches, to be fetched in so many steps while one is computed. Nothing of
-/// interleaved batches, of different strides, and of matrices that the first cache levels do not
-/// keep until then: `load_lanes` and `store_lanes` fetch what they can.
-template <Scalar T, class From>
-Ahead next_packs(const From& from, const MatrixBatch<T, core::Host>& to, core::index_t first,
-                 core::index_t steps) {
+/// The next pack's matrices, to be fetched in so many steps while one is computed. Nothing of
+/// interleaved batches and of matrices that the first cache levels do not keep until then:
+/// `load_lanes` fetches what it can.
+template <Scalar T>
+Ahead next_matrices(const MatrixBatch<const T, core::Host>& from, core::index_t first,
+                    core::index_t steps) {
     constexpr std::ptrdiff_t most = 40 * 1024;
     const std::ptrdiff_t bytes = width<T> * from.stride[0] * core::index_t{sizeof(T)};
-    const Order order = order_of(to);
-    const bool interleaved = order_of(from) == Order::problems || order == Order::problems;
-    const bool alike = from.stride[0] == to.stride[0];
-    if (interleaved || !alike || steps == 0 || bytes > most) return {};
-    const bool past_caches = detail::is_past_caches(order == Order::rows ? transposed(to) : to);
-    T* const stored = past_caches ? nullptr : to.data + first * to.stride[0];
-    return {from.data + first * from.stride[0], nullptr, stored,
+    if (order_of(from) == Order::problems || steps == 0 || bytes > most) return {};
+    return {from.data + first * from.stride[0], nullptr, nullptr,
             core::ceil_div(bytes, steps),       bytes,   bytes};
+}
+
+/// The same of two batches, nothing of those of different strides.
+template <Scalar T>
+Ahead next_packs(const MatrixBatch<const T, core::Host>& from, const MatrixBatch<T, core::Host>& to,
+                 core::index_t first, core::index_t steps) {
+    const Order order = order_of(to);
+    if (order == Order::problems || from.stride[0] != to.stride[0]) return {};
+    Ahead ahead = next_matrices<T>(from, first, steps);
+    const bool past_caches = detail::is_past_caches(order == Order::rows ? transposed(to) : to);
+    if (!past_caches) ahead.c = to.data + first * to.stride[0];
+    return ahead;
 }
 
 /// Loads problems [first, first + problems), at most `width`, into lanes; spare lanes repeat the

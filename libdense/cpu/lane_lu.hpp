@@ -91,6 +91,28 @@ inline PivotReciprocal<T> accept_general_pivot(Element<T> pivot, int order, Info
     return {up, reciprocal(select(good, scaled(pivot, up), unit<T>()))};
 }
 
+/// Exchanges rows k and chosen[lane], which is in [k, n), in every lane, by loads and stores of all
+/// of these rows.
+template <int columns, Scalar T>
+[[gnu::always_inline]] inline void exchange_among_all(int k, int n, const Info<T>& chosen,
+                                                      const Matrix<T>& a) {
+    Element<T> top[columns];
+    Element<T> found[columns];
+#pragma GCC unroll 8
+    for (int j = 0; j < columns; ++j) top[j] = found[j] = a.load(k, j);
+    for (int i = k + 1; i < n; ++i) {
+        const auto here = chosen == i;
+#pragma GCC unroll 8
+        for (int j = 0; j < columns; ++j) {
+            const Element<T> value = a.load(i, j);
+            found[j] = select(here, value, found[j]);
+            a.store(i, j, select(here, top[j], value));
+        }
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < columns; ++j) a.store(k, j, found[j]);
+}
+
 /// Exchanges rows k and rows[lane], which is in [k, n), in every lane.
 template <Scalar T>
 inline void exchange_rows(int k, int n, const int* rows, std::ptrdiff_t columns,
@@ -98,18 +120,14 @@ inline void exchange_rows(int k, int n, const int* rows, std::ptrdiff_t columns,
     // So few rows are all loaded and stored in less time than the lanes' own ones, one by one.
     constexpr int few = 12;
     if (n - k <= few) {
+        constexpr int at_once = is_complex<T> ? 2 : 4;
         Info<T> chosen;
         for (int l = 0; l < width<T>; ++l) chosen[l] = rows[l];
-        for (std::ptrdiff_t j = 0; j < columns; ++j) {
-            const Element<T> top = a.load(k, j);
-            Element<T> found = top;
-            for (int i = k + 1; i < n; ++i) {
-                const Element<T> value = a.load(i, j);
-                found = select(chosen == i, value, found);
-                a.store(i, j, select(chosen == i, top, value));
-            }
-            a.store(k, j, found);
+        std::ptrdiff_t j = 0;
+        for (; j + at_once <= columns; j += at_once) {
+            exchange_among_all<at_once>(k, n, chosen, a.from(0, j));
         }
+        for (; j < columns; ++j) exchange_among_all<1>(k, n, chosen, a.from(0, j));
         return;
     }
     for (int l = 0; l < width<T>; ++l) {
@@ -138,6 +156,31 @@ inline void find_pivots(int k, int n, const Matrix<T>& a, int* rows) {
     for (int l = 0; l < width<T>; ++l) rows[l] = static_cast<int>(row[l]);
 }
 
+/// Columns of a panel; matrices of so few columns are one panel, others have panels of tiles.
+template <Scalar T>
+inline constexpr int widest_panel = std::max(tile_columns<T>, 4);
+
+/// The step of LU factors whose pivot is the first element of the n rows of `a`, in its first
+/// columns.
+template <int columns, Scalar T>
+[[gnu::always_inline]] inline void subtract_row(int n, const PivotReciprocal<T>& reciprocal,
+                                                const Matrix<T>& a, Ahead& ahead) {
+    Element<T> top[columns];
+#pragma GCC unroll 8
+    for (int j = 1; j < columns; ++j) top[j] = a.load(0, j);
+    for (int i = 1; i < n; ++i) {
+        const Element<T> factor = reciprocal.times(a.load(i, 0));
+        a.store(i, 0, factor);
+        ahead.fetch();
+#pragma GCC unroll 8
+        for (int j = 1; j < columns; ++j) {
+            Element<T> value = a.load(i, j);
+            subtract_product<Second::plain>(value, factor, top[j]);
+            a.store(i, j, value);
+        }
+    }
+}
+
 /// Factors columns [first, last) of rows [first, n), which lack nothing but each other's updates.
 template <Scalar T>
 void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>& a, int* pivots,
@@ -149,16 +192,9 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
             exchange_rows(k, n, rows, n, a);
         }
         const PivotReciprocal<T> reciprocal = accept_general_pivot<T>(a.load(k, k), k + 1, info);
-        for (int i = k + 1; i < n; ++i) {
-            const Element<T> factor = reciprocal.times(a.load(i, k));
-            a.store(i, k, factor);
-            ahead.fetch();
-            for (int j = k + 1; j < last; ++j) {
-                Element<T> value = a.load(i, j);
-                subtract_product<Second::plain>(value, factor, a.load(k, j));
-                a.store(i, j, value);
-            }
-        }
+        with_constant<widest_panel<T>>(last - k, [&](auto columns) {
+            subtract_row<columns>(n - k, reciprocal, a.from(k, k), ahead);
+        });
     }
 }
 
@@ -168,7 +204,7 @@ constexpr int lu_steps(int n) { return n * (n - 1) / 2; }
 /// exchanged. Fetches `ahead` in lu_steps(n) steps.
 template <Scalar T>
 Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead ahead = {}) {
-    constexpr int panel = tile_columns<T>;
+    const int panel = n <= widest_panel<T> ? n : tile_columns<T>;
     Info<T> info{};
     for (int first = 0; first < n; first += panel) {
         const int last = std::min(first + panel, n);
@@ -240,17 +276,38 @@ void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const Row
 template <Scalar T>
 void invert(int n, const Matrix<T>& lu, const RowScales<T>& scales, const int* pivots,
             const Matrix<T>& x) {
+    using R = Real<T>;
     constexpr int some = tile_rows<T>;
+    // Larger matrices have their columns exchanged at the end: forward substitution then starts
+    // from the identity and skips its zeros.
+    constexpr int few = 24;
+    const bool exchanges_first = n <= few;
+    std::array<core::Pack<R>, few> numbers;
+    if (exchanges_first) {
+        const Matrix<R> column{reinterpret_cast<R*>(numbers.data()), 1, 1};
+        for (int j = 0; j < n; ++j) numbers[j] = core::broadcast(static_cast<R>(j));
+        for (int k = 0; k < n; ++k) exchange_rows(k, n, pivots + k * width<T>, 1, column);
+    }
     for (int first = 0; first < n; first += some) {
         const int rows = std::min(some, n - first);
         for (int r = first; r < first + rows; ++r) {
-            for (int j = 0; j < n; ++j) x.store(r, j, j == r ? unit<T>() : Element<T>{});
+            for (int j = 0; j < n; ++j) {
+                Element<T> entry{};
+                if (exchanges_first) {
+                    entry.re = numbers[j] == static_cast<R>(r) ? core::broadcast(R{1}) : entry.re;
+                } else if (j == r) {
+                    entry = unit<T>();
+                }
+                x.store(r, j, entry);
+            }
         }
         const Matrix<T> part = x.from(first, 0);
-        substitute<Second::plain, Diagonal::unused>(n, rows, lu, part, part, first);
+        substitute<Second::plain, Diagonal::unused>(n, rows, lu, part, part,
+                                                    exchanges_first ? 0 : first);
         scales.apply(n, rows, part);
         substitute_upper(n, rows, lu, part);
     }
+    if (exchanges_first) return;
     for (int k = n - 1; k >= 0; --k) exchange_rows(k, n, pivots + k * width<T>, n, x);
 }
 

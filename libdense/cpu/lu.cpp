@@ -83,8 +83,10 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             PivotRows<T> rows;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
-            const lanes::Info<T> of_lanes = lanes::factor_lu(pivoting, n, factors, rows.data());
+            const lanes::Ahead ahead = lanes::next_matrices<T>(a, first, lanes::lu_steps(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, ahead.step == 0);
+            const lanes::Info<T> of_lanes =
+                lanes::factor_lu(pivoting, n, factors, rows.data(), ahead);
             const bool failed = lanes::report<T>(of_lanes, first, problems, info);
             lanes::RowScales<T> scales;
             lanes::invert_diagonal(n, factors, scales);

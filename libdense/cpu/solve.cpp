@@ -49,8 +49,10 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
     lanes::for_each_pack<T>(
         cpu, a.extent[0], elements, [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> g = scratch.like(a);
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, g);
-            const lanes::Pivots<T> pivots = lanes::factor(n, g);
+            const lanes::Ahead ahead =
+                lanes::next_matrices<T>(a, first, lanes::cholesky_steps<T>(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, g, ahead.step == 0);
+            const lanes::Pivots<T> pivots = lanes::factor(n, g, ahead);
             const bool failed = report(pivots, n, first, problems, info, pivot_ratio);
             lanes::Matrix<T> h;
             if (eliminate) {
