@@ -12,6 +12,8 @@
 
 namespace aperture::signal::gpu {
 
+using core::index_t;
+
 inline constexpr int motion_sum_threads = 1024;
 
 /// The sum of value(i) for i < count by a block of motion_sum_threads threads, in all of them.
