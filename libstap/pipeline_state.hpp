@@ -14,7 +14,8 @@
 namespace aperture::stap {
 
 /// What follows Doppler processing, with its workspace: `run(cube of Doppler bins, results,
-/// timeline)` and `set_loading(loading)`. The file that includes this specialises it and instantiates Pipeline.
+/// timeline)` and `set_loading(loading)`. The file that includes this specialises it and
+/// instantiates Pipeline.
 template <class Executor>
 class AdaptiveStages;
 

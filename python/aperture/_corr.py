@@ -17,7 +17,7 @@ from aperture import _arrays
 from aperture._extension import core
 from aperture._kept import kept
 from aperture._parameters import assign, number, whole_numbers
-from aperture._places import Place, at_place, runs_at_once
+from aperture._places import Place, SpareArrays, at_place, runs_at_once
 
 _DEFAULTS = core.CorrParameters()
 
@@ -238,16 +238,38 @@ class CorrelationRun:
     until they are asked for."""
 
     def __init__(
-        self, place: Place, work: Any, images: tuple[Any, Any], parameters: Any, at_once: int
+        self,
+        place: Place,
+        work: Any,
+        images: tuple[Any, Any],
+        parameters: Any,
+        spare: SpareArrays,
+        at_once: int,
     ) -> None:
         self._place, self._work = place, work
         self.at_once = at_once
         self._lags, self._method, shape = work.lags, work.method, work.shape
-        self._estimator, self._pair = parameters.estimator, images[1] is not None
+        estimator, pair, lags = parameters.estimator, images[1] is not None, work.lags
+
+        def find(surface: Any) -> Findings:
+            host = np.ascontiguousarray(place.host(surface), np.float64)
+            x, y, *peaks = core.find_in_surface(host, lags, estimator, pair)
+            peak, on_border = (None if row is None else Peak(*row) for row in peaks)
+            return Findings(peak, CorrelationLengths(x, y), on_border)
+
+        # Not a method: a result must not keep what this object has there.
+        self._find = find
         # An object of an earlier call may have another.
         work.set_sigma(parameters.sigma)
-        self._surface_there = place.new(shape[1:], np.float64)
-        self._others_there = place.new(shape, np.float64), place.new(shape[1:], np.int64)
+        self._surface_there, *self._others_there = spare.of_run(
+            self,
+            place,
+            lambda: (
+                place.new(shape[1:], np.float64),
+                place.new(shape, np.float64),
+                place.new(shape[1:], np.int64),
+            ),
+        )
         there = (*images, self._surface_there, *self._others_there)
         work.run(
             place.stream(work),
@@ -260,10 +282,7 @@ class CorrelationRun:
 
     @functools.cached_property
     def findings(self) -> Findings:
-        host = np.ascontiguousarray(self._place.host(self._surface), np.float64)
-        x, y, *peaks = core.find_in_surface(host, self._lags, self._estimator, self._pair)
-        peak, on_border = (None if row is None else Peak(*row) for row in peaks)
-        return Findings(peak, CorrelationLengths(x, y), on_border)
+        return self._find(self._surface)
 
     def result(self) -> Correlation:
         surface = self._surface
@@ -275,7 +294,7 @@ class CorrelationRun:
         # Copies to a GPU would wait for it.
         back = _arrays.returner(None if _arrays.on_gpu(surface) else surface)
         return Correlation(
-            lambda: self.findings,
+            functools.partial(self._find, surface),
             surface=surface,
             planes=contributions,
             overlap=overlap,
@@ -300,6 +319,7 @@ class RepeatedCorrelation:
         self._made_for: tuple[Any, ...] = ()
         self._kept: kept[dict[int, Any]] | None = None
         self._objects: dict[int, Any] = {}
+        self._spare = SpareArrays()
         self._runs = 0
 
     def __enter__(self) -> RepeatedCorrelation:
@@ -335,7 +355,8 @@ class RepeatedCorrelation:
             if number not in self._objects:
                 masks = _masks(mask, place, pair)
                 self._objects[number] = _prepared(place, parameters, extent, pair, masks)
-            run = CorrelationRun(place, self._objects[number], images, parameters, at_once)
+            work = self._objects[number]
+            run = CorrelationRun(place, work, images, parameters, self._spare, at_once)
             self._runs += 1
             return run
 
@@ -360,6 +381,7 @@ class RepeatedCorrelation:
             return
         self.__exit__(None)
         self._made_for, self._kept, self._objects = made_for, None, {}
+        self._spare = SpareArrays()
         if keep:
             self._kept = kept(made_for, lambda: dict[int, Any]())
             self._objects = self._kept.__enter__()

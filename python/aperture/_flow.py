@@ -18,7 +18,7 @@ from aperture._extension import core
 from aperture._flow_parameters import assign_given
 from aperture._kept import kept
 from aperture._parameters import expects_progress, whole_numbers, word
-from aperture._places import Place, at_place, place_of, runs_at_once
+from aperture._places import Place, SpareArrays, at_place, place_of, runs_at_once
 
 _DEFAULTS = core.flow_preset("fast", "hs", None)
 
@@ -202,7 +202,8 @@ class FlowEstimator:
         self, place: Place, images: _Images, initial: Any, progress: Any, out: Any
     ) -> Any:
         estimator = self._estimator(place)
-        result = self._run(place, estimator, images, initial, progress, out)
+        result = place.output("out", out, images.flow_shape, np.float32)
+        self._run(place, estimator, images, initial, progress, result, out)
         returned = place.result(result, estimator)
         return returned if out is None else out
 
@@ -213,16 +214,16 @@ class FlowEstimator:
         images: _Images,
         initial: Any,
         progress: Any,
+        result: Any,
         out: Any,
-    ) -> Any:
-        """The flow, there."""
+    ) -> None:
+        """Store the flow in ``result``, an array there, which is that of ``out`` if there is one."""
         inputs, shape = dict(images.there), images.flow_shape
         if initial is not None:
             inputs["initial"] = place.input("initial", initial, np.float32, self._check_finite)
             if tuple(inputs["initial"].shape) != shape:
                 found = tuple(inputs["initial"].shape)
                 raise ValueError(f"initial: shape {found}, expected {shape}")
-        result = place.output("out", out, shape, np.float32)
         if out is not None and place.core is core:
             for name, array in inputs.items():
                 # A start in the array of the result is read before the result is written.
@@ -245,7 +246,6 @@ class FlowEstimator:
                 progress(i + 1, pairs)
         if not loaded:
             images.loaded_by.append(estimator)
-        return result
 
     def _estimator(self, place: Place) -> Any:
         """Made at the first use of a place."""
@@ -432,13 +432,16 @@ def flow(
 class FlowRun:
     """A flow of :class:`RepeatedFlow`, which may still be computed."""
 
-    def __init__(self, place: Place, estimator: Any, there: Any, at_once: int) -> None:
-        self._place, self._estimator, self._there = place, estimator, there
+    def __init__(
+        self, place: Place, estimator: Any, shape: tuple[int, ...], spare: SpareArrays, at_once: int
+    ) -> None:
+        self._place, self._estimator = place, estimator
+        self.there = spare.of_run(self, place, lambda: place.new(shape, np.float32))
         self.at_once = at_once
 
     @functools.cached_property
     def result(self) -> Any:
-        return self._place.result(self._there, self._estimator)
+        return self._place.result(self.there, self._estimator)
 
 
 class RepeatedFlow:
@@ -453,6 +456,7 @@ class RepeatedFlow:
         shape, batch = _layout("image0", image0)
         self._extent = shape[batch : batch + 2]
         self._loaded: dict[tuple[Any, ...], _Images] = {}
+        self._spare = SpareArrays()
         self._runs = 0
 
     def __enter__(self) -> RepeatedFlow:
@@ -480,9 +484,10 @@ class RepeatedFlow:
                 self._estimators[made_for] = estimate._estimator(place)
             estimator = self._estimators[made_for]
             estimator.set_parameters(estimate._parameters)
-            there = estimate._run(place, estimator, images, initial, progress, None)
+            run = FlowRun(place, estimator, images.flow_shape, self._spare, at_once)
+            estimate._run(place, estimator, images, initial, progress, run.there, None)
             self._runs += 1
-            return FlowRun(place, estimator, there, at_once)
+            return run
 
         device, threads = parameters.get("device", "auto"), parameters.get("threads")
         return at_place(self._images[0], device, threads, run_at)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar, cast
@@ -161,6 +162,21 @@ def runs_at_once(place: Place, result_bytes: int) -> int:
     host memory, unless one is large enough for it."""
     small = result_bytes <= 2**23
     return 4 if place.home is not place and small else 1
+
+
+class SpareArrays:
+    """Arrays at a GPU of runs that nobody refers to any more, for the next runs whose results are
+    copied to host memory: to free memory of a GPU waits for all that it does."""
+
+    def __init__(self) -> None:
+        self._spare: list[Any] = []
+
+    def of_run(self, run: object, place: Place, make: Callable[[], Any]) -> Any:
+        if place.home is place:
+            return make()
+        arrays = self._spare.pop() if self._spare else make()
+        weakref.finalize(run, self._spare.append, arrays).atexit = False
+        return arrays
 
 
 def computes_on_cpu(device: str) -> bool:

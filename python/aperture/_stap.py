@@ -17,7 +17,7 @@ import numpy.typing as npt
 from aperture import _arrays
 from aperture._extension import core
 from aperture._parameters import assign, expects_progress, number, shape_of_cube
-from aperture._places import Place, at_place, place_of, runs_at_once
+from aperture._places import Place, SpareArrays, at_place, place_of, runs_at_once
 from aperture._stap_result import DETECTION_TYPE, TARGET_TYPE, StapResult
 from aperture._system import threads_for
 
@@ -415,11 +415,18 @@ class StapRun:
     """A run of :class:`RepeatedStap`, which may still be computed. Its results stay there."""
 
     def __init__(
-        self, adapt: Stap, place: Place, pipeline: Any, cube: Any, samples: Any, at_once: int
+        self,
+        adapt: Stap,
+        place: Place,
+        pipeline: Any,
+        cube: Any,
+        samples: Any,
+        spare: SpareArrays,
+        at_once: int,
     ) -> None:
         self._adapt, self._place, self._pipeline, self._cube = adapt, place, pipeline, cube
         self.at_once = at_once
-        self._there = adapt._outputs(place, (), None)
+        self._there = spare.of_run(self, place, lambda: adapt._outputs(place, (), None))
         self._pipeline.set_loading(adapt._problem.loading)
         handles = [place.lasting(array, self._pipeline) for array in self._there.values()]
         self._timings = _compute(place, self._pipeline, samples, self._there, handles, None)
@@ -469,6 +476,7 @@ class RepeatedStap:
         # Parameters of the last run but for the loading, and the pipelines that were made for them.
         self._made_for = ""
         self._pipelines: dict[tuple[Any, ...], Any] = {}
+        self._spare = SpareArrays()
         self._runs = 0
 
     def run(self, *, loading: float | str | None = None, **parameters: Any) -> StapRun:
@@ -476,6 +484,7 @@ class RepeatedStap:
         adapt = Stap(self._shape, loading=loading, **parameters)
         if repr(parameters) != self._made_for:
             self._made_for, self._pipelines = repr(parameters), {}
+            self._spare = SpareArrays()
         check = parameters.get("check_finite")
 
         def run_at(place: Place) -> StapRun:
@@ -488,7 +497,7 @@ class RepeatedStap:
             if made_for not in self._pipelines:
                 self._pipelines[made_for] = adapt._pipeline(place)
             pipeline = self._pipelines[made_for]
-            run = StapRun(adapt, place, pipeline, self._cube, samples, at_once)
+            run = StapRun(adapt, place, pipeline, self._cube, samples, self._spare, at_once)
             self._runs += 1
             return run
 

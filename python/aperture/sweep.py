@@ -561,7 +561,8 @@ def _run(
         except Exception as error:
             settle_but(0)
             return settle(run, None, {"ms": 1e3 * (time.perf_counter() - begin)}, error)
-        if computed.at_once == 1:
+        # Another thread has to start its own team of threads.
+        if computed.at_once == 1 or runs < 2 * computed.at_once:
             settle_but(0)
             return settle(run, computed.result, *complete(computed, begin))
         begun.append((run, computed.result, other_thread.submit(complete, computed, begin)))

@@ -69,10 +69,10 @@ class FlowEstimator {
                 signal::copy_planes(worker_.executor(), planes_in<const float>(*initial),
                                     flow_.view());
             }
-            const auto run = image0 ? &flow::Estimator<Executor>::run
-                                    : &flow::Estimator<Executor>::run_again;
-            (*estimator_.*run)(grey_[0].view(), grey_[1].view(), flow_.view(),
-                               initial.has_value(), nullptr);
+            const auto run =
+                image0 ? &flow::Estimator<Executor>::run : &flow::Estimator<Executor>::run_again;
+            (*estimator_.*run)(grey_[0].view(), grey_[1].view(), flow_.view(), initial.has_value(),
+                               nullptr);
             signal::copy_planes(worker_.executor(), flow_.view(), planes_in<float>(out));
         });
     }

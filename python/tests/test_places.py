@@ -17,7 +17,7 @@ import aperture
 from aperture import _cuda, _places
 from aperture._extension import core
 
-CUBE = aperture.simulate_clutter((4, 8, 100), seed=2)[0]
+CUBE, TARGETS = aperture.simulate_clutter((4, 8, 100), seed=2, targets=[(50, 0.25, 0.0, 10.0)])
 RANDOM = np.random.default_rng(5)
 IMAGES = RANDOM.integers(0, 256, (3, 24, 36), np.uint8)
 MATRIX = RANDOM.normal(size=(300, 6))
@@ -141,6 +141,59 @@ def test_results_are_stored_in_the_callers_arrays(gpu_module: GpuModule) -> None
         assert (out == expected).all()
     with pytest.raises(ValueError, match="out: shape"):
         estimate(IMAGES[0], IMAGES[1], out=outs[0][1:])
+
+
+# Sweeps of a dozen runs, and the arrays of a result.
+SWEEPS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "flow": (
+        lambda **given: aperture.sweep.flow(
+            IMAGES[0], IMAGES[1], truth=UV, alpha=np.geomspace(1, 50, 12), **given
+        ),
+        (),
+    ),
+    "stap": (
+        lambda **given: aperture.sweep.stap(
+            CUBE, truth=TARGETS, loading=np.geomspace(0.01, 1, 12), detector="amf", **given
+        ),
+        ("output", "statistic", "info", "attempt", "detections"),
+    ),
+    "correlate": (
+        lambda **given: aperture.sweep.correlate(
+            IMAGES[0], IMAGES[1], sigma=np.geomspace(0.5, 4, 12), **given
+        ),
+        ("surface", "planes", "overlap"),
+    ),
+}
+
+
+@pytest.mark.parametrize("keep", ["best", "all"])
+@pytest.mark.parametrize("name", SWEEPS)
+def test_runs_of_a_sweep_are_on_their_way_to_a_gpu(
+    name: str, keep: str, gpu_module: GpuModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, arrays = SWEEPS[name]
+    expected = sweep(keep=keep, device="cpu")
+    allocated: list[int] = []
+    make = DeviceMemory.__init__
+
+    def counted(self: Any, size: int, gpu: int) -> None:
+        allocated.append(size)
+        make(self, size, gpu)
+
+    monkeypatch.setattr(DeviceMemory, "__init__", counted)
+    found = sweep(keep=keep, device="gpu")
+    assert len(gpu_module.made) == 4
+    # Results in memory of runs that are gone: at most six sets of five arrays, and the inputs.
+    assert len(allocated) <= 32
+    for field in expected.scores.dtype.names:
+        if field != "ms":
+            np.testing.assert_array_equal(found.scores[field], expected.scores[field])
+    for one, other in zip(
+        found.results or [found.result], expected.results or [expected.result], strict=True
+    ):
+        pairs = [(getattr(one, array), getattr(other, array)) for array in arrays] or [(one, other)]
+        for mine, theirs in pairs:
+            assert type(mine) is np.ndarray and (mine == theirs).all()
 
 
 @pytest.mark.parametrize("gpu_module", [True], indirect=True)

@@ -210,7 +210,11 @@ def test_correlations_share_objects_and_the_images(
         loaded.clear()
         made.clear()
         sweep = aperture.sweep.correlate(
-            *pair, estimator=["raw", "pearson"], sigma=[0.5, 1.0, 2.0, 4.0, 8.0], keep="all", **given
+            *pair,
+            estimator=["raw", "pearson"],
+            sigma=[0.5, 1.0, 2.0, 4.0, 8.0],
+            keep="all",
+            **given,
         )
         assert (len(loaded), len(made)) == (2, 2 * at_once)
         assert sweep.results is not None

@@ -20,6 +20,8 @@
 namespace aperture::apps::tests {
 namespace {
 
+using core::index_t;
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
