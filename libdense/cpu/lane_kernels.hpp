@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "libcore/cpu/multiply_add.hpp"
 #include "libdense/cpu/lane_elements.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
@@ -34,16 +35,17 @@ enum class Second { plain, conjugated };
 template <Second second, Scalar T>
 [[gnu::always_inline]] inline void add_product(Element<T>& sum, const Element<T>& a,
                                                const Element<T>& b) {
-    sum.re += a.re * b.re;
+    using R = Real<T>;
+    sum.re = core::multiply_add<R>(a.re, b.re, sum.re);
     if constexpr (is_complex<T>) {
         if constexpr (second == Second::conjugated) {
-            sum.im += a.im * b.re;
-            sum.re += a.im * b.im;
-            sum.im -= a.re * b.im;
+            sum.im = core::multiply_add<R>(a.im, b.re, sum.im);
+            sum.re = core::multiply_add<R>(a.im, b.im, sum.re);
+            sum.im = core::multiply_add<R>(-a.re, b.im, sum.im);
         } else {
-            sum.im += a.re * b.im;
-            sum.re -= a.im * b.im;
-            sum.im += a.im * b.re;
+            sum.im = core::multiply_add<R>(a.re, b.im, sum.im);
+            sum.re = core::multiply_add<R>(-a.im, b.im, sum.re);
+            sum.im = core::multiply_add<R>(a.im, b.re, sum.im);
         }
     }
 }
@@ -75,13 +77,12 @@ template <Scalar T>
 /// a b, or a conj(b). The same bits wherever the compiler puts it: the first products are rounded.
 template <Second second = Second::plain, Scalar T>
 [[gnu::always_inline]] inline Element<T> product(const Element<T>& a, const Element<T>& b) {
+    using R = Real<T>;
     Element<T> result = scaled(a, b.re);
     if constexpr (is_complex<T>) {
-        core::hold(result.re);
-        core::hold(result.im);
-        const core::Pack<Real<T>> im = second == Second::conjugated ? -b.im : b.im;
-        result.re -= a.im * im;
-        result.im += a.re * im;
+        const core::Pack<R> im = second == Second::conjugated ? -b.im : b.im;
+        result.re = core::multiply_add<R>(-a.im, im, result.re);
+        result.im = core::multiply_add<R>(a.re, im, result.im);
     }
     return result;
 }
@@ -189,7 +190,17 @@ template <Scalar T, class Factor, class Old>
     if (beta == Factor{0}) return result;
     core::hold(result.re);
     if constexpr (is_complex<T>) core::hold(result.im);
-    return sum_of(result, times(old(), beta));
+    if constexpr (!std::same_as<Factor, Real<T>>) {
+        return sum_of(result, times(old(), beta));
+    } else {
+        const Element<T> before = old();
+        const core::Pack<Factor> by = core::broadcast(beta);
+        result.re = core::multiply_add<Factor>(before.re, by, result.re);
+        if constexpr (is_complex<T>) {
+            result.im = core::multiply_add<Factor>(before.im, by, result.im);
+        }
+        return result;
+    }
 }
 
 /// One tile of C = alpha A op(B)^T + beta C; `lower`: only elements on or below the diagonal.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "libcore/cpu/multiply_add.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_qr.hpp"
 #include "libdense/cpu/layout_runs.hpp"
@@ -61,7 +62,9 @@ template <int rows, int packs, Scalar T>
                     core::broadcast(factors[r * a.row_stride * reals_of<T> + part]);
                 core::hold(of_a);
 #pragma GCC unroll 4
-                for (int p = 0; p < packs; ++p) sum[r][p] += of_a * of_b[p];
+                for (int p = 0; p < packs; ++p) {
+                    sum[r][p] = core::multiply_add<R>(of_a, of_b[p], sum[r][p]);
+                }
             }
             if (part + 1 == reals_of<T>) break;
 #pragma GCC unroll 4
