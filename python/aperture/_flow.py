@@ -217,7 +217,7 @@ class FlowEstimator:
         result: Any,
         out: Any,
     ) -> None:
-        """Store the flow in ``result``, an array there, which is that of ``out`` if there is one."""
+        """Store the flow in the array ``result`` there, which is that of ``out`` if given."""
         inputs, shape = dict(images.there), images.flow_shape
         if initial is not None:
             inputs["initial"] = place.input("initial", initial, np.float32, self._check_finite)
