@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <span>
 
 #include "aperture/core/shape.hpp"
 
@@ -61,13 +60,11 @@ bool has_peak(const SurfaceView& surface, index_t y, double bound) {
     return peaks != 0;
 }
 
-/// Whether one of the values is at least `bound`.
-bool reaches(std::span<const double> values, double bound) {
+/// Whether one of `count` values is at least `bound`.
+bool reaches(const double* values, index_t count, double bound) {
     index_t found = 0;
 #pragma omp simd reduction(| : found)
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        found |= static_cast<index_t>(values[i] >= bound);
-    }
+    for (index_t i = 0; i < count; ++i) found |= static_cast<index_t>(values[i] >= bound);
     return found != 0;
 }
 
@@ -180,7 +177,7 @@ std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags) {
     for (index_t y = 0; y < rows; ++y) {
         if (is_end(y, rows)) continue;
         const double* const row = surface.data + y * surface.stride[0];
-        if (reaches({row + margin, row + columns - margin}, on_border.value)) return std::nullopt;
+        if (reaches(row + margin, columns - 2 * margin, on_border.value)) return std::nullopt;
     }
     return on_border;
 }
