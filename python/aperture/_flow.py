@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,13 @@ _DEFAULTS = core.flow_preset("fast", "hs", None)
 _MOST_PIXELS = 2**40
 
 
-@dataclass(eq=False)
 class _Images:
-    """Images at a place."""
+    """Images at a place, and the shape of their flow."""
 
-    there: dict[str, Any]
-    # The shape of their flow.
-    flow_shape: tuple[int, ...]
-    # Estimators whose last run had them, so that further runs need not load them.
-    loaded_by: list[Any] = field(default_factory=list)
+    def __init__(self, there: dict[str, Any], flow_shape: tuple[int, ...]) -> None:
+        self.there, self.flow_shape = there, flow_shape
+        # Estimators whose last run had them, so that further runs need not load them.
+        self.loaded_by: list[Any] = []
 
 
 class FlowEstimator:

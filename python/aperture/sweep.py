@@ -16,10 +16,9 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +33,9 @@ from aperture._places import HostPlace
 from aperture._rpca import RepeatedRpca
 from aperture._stap import RepeatedStap, StapRun
 from aperture._stap_result import StapResult
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Background", "Sweep", "background", "correlate", "flow", "stap"]
 
@@ -480,15 +482,14 @@ def _is_list(name: str, value: Any) -> bool:
     )
 
 
-@dataclass(frozen=True)
 class _Computed:
-    """A run."""
+    """A run: its result, and what finds out about it for the table. Of several runs ``at_once``
+    another thread finds out."""
 
-    result: Any
-    # Of the result, for the table.
-    find_out: Callable[[], dict[str, Any]]
-    # Runs that may be on their way: then another thread finds out.
-    at_once: int = 1
+    def __init__(
+        self, result: Any, find_out: Callable[[], dict[str, Any]], at_once: int = 1
+    ) -> None:
+        self.result, self.find_out, self.at_once = result, find_out, at_once
 
 
 def _run(
@@ -567,6 +568,9 @@ def _run(
             return settle(run, computed.result, *complete(computed, begin))
         begun.append((run, computed.result, other_thread.submit(complete, computed, begin)))
         settle_but(computed.at_once - 1)
+
+    # Takes a tenth of the package's time to import.
+    from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as other_thread:
         for run, combination in enumerate(itertools.product(*axes.values())):
