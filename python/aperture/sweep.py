@@ -16,7 +16,6 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -452,16 +451,13 @@ _OF_MASKS = {
 _OF_SCORE = ("f_measure", "precision", "recall", "fpr", "fnr", "pwc")
 
 
-@dataclass(eq=False)
 class _Shared:
     """What runs of :func:`background` have in common that differ in the masks alone."""
 
-    made_by: str
-    low_rank: Any
-    ground: _arrays.Array
-    outcome: Any
-    # By threshold: the score, and the number of pixels that move.
-    compared: dict[float, tuple[Any, int]] = field(default_factory=dict)
+    def __init__(self, made_by: str, low_rank: Any, ground: _arrays.Array, outcome: Any) -> None:
+        self.made_by, self.low_rank, self.ground, self.outcome = made_by, low_rank, ground, outcome
+        # By threshold: the score, and the number of pixels that move.
+        self.compared: dict[float, tuple[Any, int]] = {}
 
 
 def _labels(truth: Any, shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
