@@ -329,17 +329,13 @@ class RepeatedCorrelation:
         if self._kept is not None:
             self._kept.__exit__(*error)
 
-    def run(
-        self,
-        *,
-        mask: Any = None,
-        device: str = "auto",
-        threads: int | None = None,
-        check_finite: bool | None = None,
-        **given: Any,
-    ) -> CorrelationRun:
-        """As :func:`correlate`."""
-        parameters, settings = _parameters_of(**given)
+    def run(self, **given: Any) -> CorrelationRun:
+        """With arguments of :func:`correlate`."""
+        values = {**(correlate.__kwdefaults__ or {}), **given}
+        mask, device, threads, check_finite = (
+            values.pop(name) for name in ("mask", "device", "threads", "check_finite")
+        )
+        parameters, settings = _parameters_of(**values)
 
         def run_at(place: Place) -> CorrelationRun:
             at = (place.core.__name__, place.where)
@@ -389,14 +385,14 @@ class RepeatedCorrelation:
 
 def _parameters_of(
     *,
-    offsets: tuple[int, int] | None = None,
-    signed: bool | None = None,
-    planes: str | None = _DEFAULTS.planes,
-    sigma: float = _DEFAULTS.sigma,
-    normalize: str | None = None,
-    estimator: str = _DEFAULTS.estimator,
-    method: str = _DEFAULTS.method,
-    precision: str = _DEFAULTS.precision,
+    offsets: tuple[int, int] | None,
+    signed: bool | None,
+    planes: str | None,
+    sigma: float,
+    normalize: str | None,
+    estimator: str,
+    method: str,
+    precision: str,
 ) -> tuple[Any, tuple[Any, ...]]:
     """The parameters, and all but sigma for a comparison."""
     parameters = core.CorrParameters()

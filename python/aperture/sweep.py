@@ -50,7 +50,8 @@ class Sweep:
         The list of values of each parameter. The last one changes fastest from run to run.
     scores : structured array
         A row for each run: the parameters, the score, all other results, milliseconds (``ms``), and
-        whether it is the ``best``. NaN where a run has no result.
+        whether it is the ``best``. NaN where a run has no result. On a GPU small runs overlap, and
+        so do their times.
     best : int or None
         The row of the best run; None without a score.
     result : Any
@@ -479,8 +480,8 @@ def _is_list(name: str, value: Any) -> bool:
 
 
 class _Computed:
-    """A run: its result, and what finds out about it for the table. Of several runs ``at_once``
-    another thread finds out."""
+    """A run: its result, and a function that computes its row of the table. If several runs may be
+    under way ``at_once``, another thread calls the function."""
 
     def __init__(
         self, result: Any, find_out: Callable[[], dict[str, Any]], at_once: int = 1
@@ -558,7 +559,7 @@ def _run(
         except Exception as error:
             settle_but(0)
             return settle(run, None, {"ms": 1e3 * (time.perf_counter() - begin)}, error)
-        # Another thread has to start its own team of threads.
+        # A new thread first starts OpenMP's threads, which few runs do not repay.
         if computed.at_once == 1 or runs < 2 * computed.at_once:
             settle_but(0)
             return settle(run, computed.result, *complete(computed, begin))
