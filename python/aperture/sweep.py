@@ -30,8 +30,8 @@ from aperture._flow import RepeatedFlow
 from aperture._flow_fields import flow_errors
 from aperture._places import HostPlace
 from aperture._rpca import RepeatedRpca
-from aperture._stap import RepeatedStap, StapRun
 from aperture._stap_result import StapResult
+from aperture._stap_runs import RepeatedStap, StapRun
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -29,7 +29,7 @@ TRUTH = np.zeros((60, 80, 2)) + [2, -1]
 @pytest.fixture(params=[1, 4])
 def at_once(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many runs are on their way, which is otherwise 1 on a CPU."""
-    for module in (aperture._flow, aperture._stap, aperture._corr):
+    for module in (aperture._flow, aperture._stap_runs, aperture._corr):
         monkeypatch.setattr(module, "runs_at_once", lambda *_: request.param)
     return int(request.param)
 
