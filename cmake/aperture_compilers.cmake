@@ -72,6 +72,10 @@ target_compile_options(aperture_options INTERFACE
 if(APERTURE_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     # A quarter of the size; every driver of CUDA 13 loads it, but not every one of CUDA 12.
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+    if(APERTURE_CUDA_QUICK)
+        # Half the time of compiling most kernels.
+        target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+    endif()
 endif()
 # A program loads only the libraries that it calls, not all that our static libraries may call.
 target_link_options(aperture_options INTERFACE LINKER:--as-needed)

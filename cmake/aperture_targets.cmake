@@ -20,6 +20,10 @@ function(aperture_library name)
     target_link_libraries(${target}
         PUBLIC ${arg_LINK}
         PRIVATE $<BUILD_INTERFACE:aperture_options> ${arg_PRIVATE_LINK})
+    # A third of the time of compiling most sources.
+    target_precompile_headers(${target}
+        PRIVATE <algorithm> <array> <cmath> <complex> <functional> <map> <memory> <optional> <set> <span>
+                <sstream> <string> <utility> <vector>)
     install(TARGETS ${target} EXPORT aperture_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
             PATTERN "*.hpp" PATTERN "*.cuh")

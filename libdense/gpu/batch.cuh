@@ -9,7 +9,6 @@
 #include "libdense/gpu/batch_blas.cuh"
 #include "libdense/gpu/batch_factor.cuh"
 #include "libdense/gpu/change_layout.cuh"
-#include "libdense/gpu/hermitian_rank_k.cuh"
 #include "libdense/gpu/solve.cuh"
 
 namespace aperture::dense {
@@ -42,12 +41,6 @@ template <Scalar T>
 void gemm(core::Gpu& gpu, Op op_a, Op op_b, T alpha, MatrixBatch<const T, core::Device> a,
           MatrixBatch<const T, core::Device> b, T beta, MatrixBatch<T, core::Device> c) {
     launch_gemm(gpu, op_a, op_b, alpha, a, b, beta, c);
-}
-
-template <Scalar T>
-void hermitian_rank_k(core::Gpu& gpu, Real<T> alpha, MatrixBatch<const T, core::Device> a,
-                      Real<T> beta, MatrixBatch<T, core::Device> c) {
-    launch_hermitian_rank_k(gpu, alpha, a, beta, c);
 }
 
 template <Scalar T>
@@ -142,7 +135,6 @@ void change_layout(core::Gpu& gpu, MatrixBatch<const T, core::Device> from,
 #define APERTURE_BATCH(T)                \
     namespace aperture::dense {          \
     APERTURE_BLAS(core::Gpu, T)          \
-    APERTURE_RANK_K(core::Gpu, T)        \
     APERTURE_SOLVE(core::Gpu, T)         \
     APERTURE_CHOLESKY(core::Gpu, T)      \
     APERTURE_LU(core::Gpu, T)            \
