@@ -73,8 +73,10 @@ if(APERTURE_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     # A quarter of the size; every driver of CUDA 13 loads it, but not every one of CUDA 12.
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
     if(APERTURE_CUDA_QUICK)
-        # Half the time of compiling most kernels.
-        target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+        # Half the time of compiling most kernels. Of a target with the property CHECKED_KERNELS
+        # (aperture_resources.cmake) only some sources have the option.
+        set(quick $<AND:$<COMPILE_LANGUAGE:CUDA>,$<NOT:$<BOOL:$<TARGET_PROPERTY:CHECKED_KERNELS>>>>)
+        target_compile_options(aperture_options INTERFACE $<${quick}:--Ofast-compile=max>)
     endif()
 endif()
 # A program loads only the libraries that it calls, not all that our static libraries may call.
