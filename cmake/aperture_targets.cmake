@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # One function for each kind of target, so that a CMakeLists.txt only lists files.
 
+# Precompiled for libraries: without this they are a tenth to a third of the time of compiling a source.
+set(library_headers <algorithm> <array> <cmath> <complex> <functional> <map> <memory> <optional> <set> <span>
+                    <sstream> <string> <utility> <vector>)
+
 # aperture_library(NAME SOURCES ... GPU_SOURCES ... LINK ... PRIVATE_LINK ...)
 # The static library aperture_NAME, known as aperture::NAME. GPU_SOURCES are built where CUDA is.
 function(aperture_library name)
@@ -20,10 +24,7 @@ function(aperture_library name)
     target_link_libraries(${target}
         PUBLIC ${arg_LINK}
         PRIVATE $<BUILD_INTERFACE:aperture_options> ${arg_PRIVATE_LINK})
-    # A third of the time of compiling most sources.
-    target_precompile_headers(${target}
-        PRIVATE <algorithm> <array> <cmath> <complex> <functional> <map> <memory> <optional> <set> <span>
-                <sstream> <string> <utility> <vector>)
+    target_precompile_headers(${target} PRIVATE ${library_headers})
     install(TARGETS ${target} EXPORT aperture_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
             PATTERN "*.hpp" PATTERN "*.cuh")

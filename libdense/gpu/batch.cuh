@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The batched functions on a Gpu, instantiated in one source file per scalar type: the kernels take
-// long to compile.
+// The batched functions on a Gpu but those of batch_rank_k.cu and batch_spectral.cu, instantiated
+// in one source file per scalar type: the kernels take long to compile.
 
 #include "libdense/batch_instances.hpp"
 #include "libdense/gpu/batch_blas.cuh"

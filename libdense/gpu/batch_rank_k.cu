@@ -3,6 +3,7 @@
 #include "libdense/batch_instances.hpp"
 #include "libdense/gpu/hermitian_rank_k.cuh"
 
+// A source of its own, since tests check the registers of its kernels (tests/spills).
 namespace aperture::dense {
 
 template <Scalar T>

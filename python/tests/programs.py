@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Functions made of text, and comparisons of results, for tests of programs."""
+"""A program, functions made of text, and comparisons of results, for tests of programs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ from typing import Any
 import numpy as np
 
 import aperture
+
+MEAN = aperture.stencil({(-1, 0): 0.25, (0, -1): 0.25, (0, 1): 0.25, (1, 0): 0.25})
+
+
+def images(*shape: int, dtype: Any = np.float32, seed: int = 1) -> Any:
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def jacobi(b: Any, x: Any, weight: Any, sweeps: int) -> Any:
+    for _ in range(sweeps):
+        residual = b - MEAN * x
+        x = weight * residual
+    return x
 
 
 def evaluated(text: str, folder: Path, **names: Any) -> dict[str, Any]:
