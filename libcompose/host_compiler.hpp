@@ -23,8 +23,8 @@ struct HostSource {
     std::vector<std::span<const core::KernelText>> texts{};
     /// For the compiler, beside those that every text has.
     std::vector<std::string> options{};
-    /// The compiler is killed after this time.
-    std::chrono::milliseconds limit = std::chrono::seconds(60);
+    /// The compiler is killed after this time, which a large program may need on a busy machine.
+    std::chrono::milliseconds limit = std::chrono::minutes(5);
 };
 
 struct HostCompiled {

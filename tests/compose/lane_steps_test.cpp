@@ -88,7 +88,7 @@ TEST(ComposeSweep, ADeviceRunsValuesSideBySide) {
     const std::string images = swept_random_program(3);
     expect_single_runs_on_a_device(parse(images), 3, images);
     // Values go their own ways, by scalars, images and sums, with exchanges of memory.
-    const std::string text = RandomNumbers(5).text();
+    const std::string text = RandomNumbers(23, 2).text();
     expect_single_runs_on_a_device(parse(text), kernels::most_values, text);
     expect_single_runs_on_a_device(
         parse("program shrinks { input a: array f32[9, 40]; input p: scalar f32;"

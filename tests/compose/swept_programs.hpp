@@ -75,7 +75,8 @@ inline std::vector<unsigned> seeds_of_sweeps(unsigned count) {
 /// Random programs of numbers, with loops and branches in one another that depend on p and end.
 class RandomNumbers {
   public:
-    explicit RandomNumbers(unsigned seed) : generator_(seed) { block(3); }
+    /// `depth`: how many loops and branches may be in one another.
+    explicit RandomNumbers(unsigned seed, int depth = 3) : generator_(seed) { block(depth); }
 
     std::string text() const {
         return "program numbers { input p: scalar f32; input s: scalar f32; constant n = 4;"
