@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from aperture._extension import core
 from aperture._kept import kept
 from aperture._parameters import assign, number, whole_numbers
 from aperture._places import Place, SpareArrays, at_place, runs_at_once
+from aperture._warnings import warn
 
 _DEFAULTS = core.CorrParameters()
 
@@ -476,9 +476,8 @@ def _expects_rank(name: str, array: Any, ranks: dict[int, str]) -> Any:
 
 
 def warn_of_border(peak: Peak, one_sign: bool) -> None:
-    warnings.warn(
+    warn(
         f"the largest value, {peak.value:.4g} at dy {peak.dy:g}, dx {peak.dx:g}, is on the border "
         "of the displacements, and the true peak may lie beyond; try larger offsets"
-        + (" or both signs" if one_sign else ""),
-        stacklevel=3,
+        + (" or both signs" if one_sign else "")
     )

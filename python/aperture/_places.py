@@ -9,7 +9,6 @@ that the module's functions can use; with several problems in one call, ``there[
 from __future__ import annotations
 
 import re
-import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +21,7 @@ from aperture import _arrays
 from aperture._extension import core, gpu_core, has_gpu
 from aperture._kept import clear_cache
 from aperture._system import threads_for
+from aperture._warnings import warn
 
 Shape = tuple[int, ...]
 T = TypeVar("T")
@@ -153,7 +153,7 @@ def at_place(like: Any, device: str, threads: int | None, work: Callable[[Place]
                     raise
                 break
     # Not before the exception is gone, whose frames keep arrays on the GPU.
-    warnings.warn(f"computing on the CPU: {reason}", stacklevel=3)
+    warn(f"computing on the CPU: {reason}")
     return work(place.home)
 
 

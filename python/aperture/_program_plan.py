@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from aperture import _arrays
 from aperture._places import Place
+from aperture._warnings import warn
 
 if TYPE_CHECKING:
     from aperture._program_sweep import Points
@@ -214,8 +214,7 @@ class Plan:
 def _tell_once(reason: str) -> None:
     """Warns where programs are interpreted because there is no compiler."""
     if reason:
-        warnings.warn(
+        warn(
             f"array programs are interpreted, several times slower: {reason}",
             RuntimeWarning,
-            stacklevel=6,
         )

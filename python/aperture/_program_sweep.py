@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from aperture import _arrays
 from aperture._program_source import ProgramError
+from aperture._warnings import warn
 
 Given = tuple[Any, ...]
 
@@ -102,11 +102,10 @@ class Points:
         where = ", ".join(
             f"{self.names[i]} = {of[number].item()!r}" for i, of in self.values.items()
         )
-        warnings.warn(
+        warn(
             f"sweep of {self.function}: {len(self.failed)} of {self.count} values failed, the "
             f"first at {where}: {self.failed[number]}",
             RuntimeWarning,
-            stacklevel=3,
         )
 
     def without_failed(self, results: Any) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from aperture._parameters import assign, expects_progress, number, shape_of_cube
 from aperture._places import Place, at_place, place_of
 from aperture._stap_result import DETECTION_TYPE, TARGET_TYPE, StapResult
 from aperture._system import threads_for
+from aperture._warnings import warn
 
 _DEFAULTS = core.StapParameters()
 
@@ -109,11 +109,10 @@ class Stap:
         elif training_block is None and guard == _DEFAULTS.guard and training == _DEFAULTS.training:
             parameters.loading = core.default_loading(extent, parameters)
             if parameters.loading[0] > 0:
-                warnings.warn(
+                warn(
                     f"{parameters.training_block} training cells are too few for a covariance of "
                     f"order {self._shape[0] * parameters.tdof}: using "
-                    f"loading='rel:{parameters.loading[0]:g}'",
-                    stacklevel=3,
+                    f"loading='rel:{parameters.loading[0]:g}'"
                 )
         self._spacing = number("spacing", spacing)
         self._azimuth = None

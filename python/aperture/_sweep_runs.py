@@ -7,13 +7,14 @@ from __future__ import annotations
 import itertools
 import math
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from aperture._warnings import warn
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -178,7 +179,7 @@ def run_all(
         text = f"{len(failures)} of {runs} runs failed, the first at {which}: {failures[first]}"
         if len(failures) == runs:
             raise ValueError(text)
-        warnings.warn(text, stacklevel=3)
+        warn(text)
     if best is not None:
         best_result = results[best] if keep_all else finish(best_result)
     scores = _table(axes, rows, score, best)

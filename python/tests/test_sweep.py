@@ -223,8 +223,9 @@ def test_correlations_share_objects_and_the_images(
             for name in ("surface", "planes", "overlap"):
                 assert (getattr(sweep.results[i], name) == getattr(alone, name)).all()
     far = np.roll(scene[:50, :70], (10, 12), (0, 1))
-    with pytest.warns(UserWarning, match="on the border of the displacements"):
+    with pytest.warns(UserWarning, match="on the border of the displacements") as caught:
         aperture.sweep.correlate(pair[0], far, offsets=(11, 12), sigma=[1.0, 2.0])
+    assert caught[0].filename == __file__
 
 
 def _scored_video() -> tuple[Any, Any]:
