@@ -124,8 +124,10 @@ BatchCall<T> eigen_fixed_call(Task task, int n) {
     switch (n) {
         case 4:
             return EigenBatch<T, 4>::call(task);
+#if APERTURE_BENCH_EIGEN
         case 8:
             return EigenBatch<T, 8>::call(task);
+#endif
         default:
             return nullptr;
     }
