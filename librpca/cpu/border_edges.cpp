@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace aperture::rpca::cpu {
 namespace {
@@ -34,22 +35,32 @@ void BorderEdges::find(const ConstMask& mask, const ConstPicture& one, const Con
     pixels_.reshape({rows * columns});
     runs_.reshape({most_runs(rows, columns)});
     for (auto* sums : {&of_one_, &of_other_}) sums->reshape(runs_.extent());
-    for (index_t i = 0; i < pixels_.size(); ++i) {
-        pixels_(i) = mask(i / columns, i % columns) != 0 ? 1 : 0;
+    for (index_t row = 0; row < rows; ++row) {
+        std::transform(&mask(row, 0), &mask(row, 0) + columns, &pixels_(row * columns),
+                       [](std::uint8_t moves) { return std::uint8_t{moves != 0}; });
     }
     Run* const runs = runs_.data();
     const std::int32_t end = find_runs(pixels_.data(), rows, columns, 1, true, runs);
     for (auto* sums : {&of_one_, &of_other_}) std::fill_n(sums->data(), end, 0.0F);
+    struct Levels {
+        float one, other;
+    };
+    const auto levels_at = [&](index_t row, index_t column) {
+        return Levels{smooth(one, row, column), smooth(other, row, column)};
+    };
     for (std::int32_t i = 0; i < end; ++i) {
         const std::int32_t root = root_of(runs, i);
         const index_t row = runs[i].row;
         for (index_t column = runs[i].begin; column < runs[i].end; ++column) {
+            std::optional<Levels> own;
             for (const index_t y : {row - reach, row, row + reach}) {
                 for (const index_t x : {column - reach, column, column + reach}) {
                     const bool inside = y >= 0 && x >= 0 && y < rows && x < columns;
                     if (!inside || mask(y, x) != 0) continue;
-                    of_one_(root) += std::abs(smooth(one, row, column) - smooth(one, y, x));
-                    of_other_(root) += std::abs(smooth(other, row, column) - smooth(other, y, x));
+                    if (!own) own = levels_at(row, column);
+                    const Levels outside = levels_at(y, x);
+                    of_one_(root) += std::abs(own->one - outside.one);
+                    of_other_(root) += std::abs(own->other - outside.other);
                 }
             }
         }

@@ -21,8 +21,8 @@ class BorderEdges {
     /// times as much as in `other`. Allocates only if the mask has more pixels than those before.
     void find(const ConstMask& mask, const ConstPicture& one, const ConstPicture& other,
               float factor);
-    /// Whether a pixel is in such a region.
-    bool stronger(index_t pixel) const { return pixels_(pixel) != 0; }
+    /// Whether pixels are in such regions: not 0. [row][column], dense
+    const std::uint8_t* stronger() const { return pixels_.data(); }
 
   private:
     core::Array<std::uint8_t, 1> pixels_;  ///< 1 in regions, at the end in those found

@@ -69,7 +69,7 @@ void find_objects(core::Cpu& cpu, const core::Array<float, 3>& ground,
     cpu::BorderEdges edges;
     edges.find(std::as_const(mask).view()[0], ground.view(), other.view(), 1);
     for (index_t pixel = 0; pixel < rows * columns; ++pixel) {
-        if (edges.stronger(pixel)) replace(pixel);
+        if (edges.stronger()[pixel] != 0) replace(pixel);
     }
 }
 

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 #include "libcore/cpu/worker_tasks.hpp"
@@ -35,6 +34,7 @@ struct FrameScratch {
     float* sizes;           ///< largest |difference| of a pixel
     float* thresholds;      ///< of the pixels
     float* sums;            ///< of columns of scales, with `scale_reach` zeros on either side
+    float* scale_widths;    ///< number of columns of each window of scales
     std::uint8_t* moves;    ///< [row][column], 1 for foreground
     std::uint8_t* cleaned;  ///< likewise, after the median
     int* of_columns;  ///< foreground pixels per column of a window's rows, with `reach` zeros on
@@ -51,6 +51,7 @@ struct FrameScratch {
           sizes(parts.allocate<float>(pixels())),
           thresholds(parts.allocate<float>(pixels())),
           sums(parts.allocate<float>(columns + 2 * scale_reach)),
+          scale_widths(parts.allocate<float>(columns)),
           moves(parts.allocate<std::uint8_t>(pixels())),
           cleaned(parts.allocate<std::uint8_t>(pixels())),
           of_columns(parts.allocate<int>(columns + 2 * reach)),
@@ -76,9 +77,20 @@ void largest_sizes(const Channels& difference, float* sizes) {
     }
 }
 
+/// Number of columns of the windows that extend `reach` pixels to both sides of each column.
+template <class T>
+void store_widths(index_t reach, index_t columns, T* widths) {
+    for (index_t x = 0; x < columns; ++x) {
+        widths[x] =
+            static_cast<T>(std::min(x + reach + 1, columns) - std::max<index_t>(x - reach, 0));
+    }
+}
+
 /// The thresholds of a picture's pixels, from their scales' means over 5 x 5 pixels.
 void pixel_thresholds(const ScalesView<Host, const float>& scales, const FrameScratch& scratch) {
     const auto [rows, columns] = scales.extent;
+    float* const widths = scratch.scale_widths;
+    store_widths(scale_reach, columns, widths);
     std::fill_n(scratch.sums, columns + 2 * scale_reach, 0.0F);
     for (index_t row = 0; row < rows; ++row) {
         const index_t top = std::max<index_t>(row - scale_reach, 0);
@@ -95,20 +107,27 @@ void pixel_thresholds(const ScalesView<Host, const float>& scales, const FrameSc
             const float* const shifted = scratch.sums + shift;
             for (index_t x = 0; x < columns; ++x) to[x] += shifted[x];
         }
+        const auto height = static_cast<float>(bottom - top);
         for (index_t x = 0; x < columns; ++x) {
-            const index_t width =
-                std::min(x + scale_reach + 1, columns) - std::max<index_t>(x - scale_reach, 0);
-            to[x] = pixel_threshold(to[x] / static_cast<float>((bottom - top) * width));
+            to[x] = pixel_threshold(to[x] / (height * widths[x]));
         }
     }
+}
+
+double mean(const float* values, index_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (index_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]);
+    return sum / static_cast<double>(count);
 }
 
 /// moves = sizes > share * thresholds.
 void compare(const FrameScratch& scratch, float share, std::uint8_t* moves) {
     const index_t pixels = scratch.pixels();
-    for (index_t i = 0; i < pixels; ++i) {
-        moves[i] = scratch.sizes[i] > share * scratch.thresholds[i] ? 1 : 0;
-    }
+    // A store to `moves` might otherwise change the pointers.
+    const float* const sizes = scratch.sizes;
+    const float* const thresholds = scratch.thresholds;
+    for (index_t i = 0; i < pixels; ++i) moves[i] = sizes[i] > share * thresholds[i] ? 1 : 0;
 }
 
 /// Median of a mask: the majority in a window that extends `reach` pixels to all sides. Each step
@@ -120,10 +139,10 @@ void clean_frame(FrameScratch& scratch) {
     if (reach == 0) return;
     int* const of_columns = scratch.of_columns + reach;
     std::fill_n(scratch.of_columns, columns + 2 * reach, 0);
-    for (index_t c = 0; c < columns; ++c) {
-        scratch.widths[c] =
-            static_cast<int>(std::min(c + reach + 1, columns) - std::max<index_t>(c - reach, 0));
-    }
+    // A store to `cleaned` might otherwise change the pointers.
+    int* const widths = scratch.widths;
+    int* const of_windows = scratch.of_windows;
+    store_widths(reach, columns, widths);
     const auto add_row = [&](index_t row, int sign) {
         const std::uint8_t* const moves = scratch.moves + row * columns;
         for (index_t c = 0; c < columns; ++c) of_columns[c] += sign * moves[c];
@@ -134,14 +153,14 @@ void clean_frame(FrameScratch& scratch) {
         if (r - reach - 1 >= 0) add_row(r - reach - 1, -1);
         const auto height =
             static_cast<int>(std::min(r + reach + 1, rows) - std::max<index_t>(r - reach, 0));
-        std::fill_n(scratch.of_windows, columns, 0);
+        std::fill_n(of_windows, columns, 0);
         for (index_t shift = 0; shift <= 2 * reach; ++shift) {
             const int* const shifted = scratch.of_columns + shift;
-            for (index_t c = 0; c < columns; ++c) scratch.of_windows[c] += shifted[c];
+            for (index_t c = 0; c < columns; ++c) of_windows[c] += shifted[c];
         }
         std::uint8_t* const to = scratch.cleaned + r * columns;
         for (index_t c = 0; c < columns; ++c) {
-            to[c] = 2 * scratch.of_windows[c] > height * scratch.widths[c] ? 1 : 0;
+            to[c] = 2 * of_windows[c] > height * widths[c] ? 1 : 0;
         }
     }
     std::swap(scratch.moves, scratch.cleaned);
@@ -372,10 +391,7 @@ double find_masks(core::Cpu& cpu, const MaskInputs<Host>& inputs, const MaskPara
         if (follows) {
             pixel_thresholds(inputs.scales, scratch);
             // They are the same for all frames.
-            if (frame == 0) {
-                threshold = std::accumulate(thresholds, thresholds + pixels, 0.0) /
-                            static_cast<double>(pixels);
-            }
+            if (frame == 0) threshold = mean(thresholds, pixels);
         } else {
             std::fill_n(thresholds, pixels, static_cast<float>(threshold));
         }

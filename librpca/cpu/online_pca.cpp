@@ -139,8 +139,12 @@ struct OnlinePca::State {
             static_cast<float>(parameters.clip * parameters.memory / parameters.patience);
         if (foreground.empty()) return;
         const auto [rows, columns] = foreground.extent;
-        for (index_t v = 0; v < values; ++v) {
-            if (foreground(v / columns % rows, v % columns) != 0) clips(v) = slow;
+        float* clip = clips.data();
+        for (index_t first = 0; first < values; first += foreground.size()) {
+            for (index_t row = 0; row < rows; ++row, clip += columns) {
+                const std::uint8_t* const moves = &foreground(row, 0);
+                for (index_t x = 0; x < columns; ++x) clip[x] = moves[x] != 0 ? slow : clip[x];
+            }
         }
     }
 
