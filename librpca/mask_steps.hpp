@@ -101,55 +101,96 @@ APERTURE_HD bool in_shadow(const Channels& frame, const Channels& ground, index_
            products < brightest * grounds && 9 * misfit < threshold * threshold * count;
 }
 
-/// Whether a lamp lights the background at a pixel (MaskParameters). Both are views
-/// [channel][row][column].
+/// Pixels whose right and lower neighbours are in the picture, around one of which it is asked
+/// whether a lamp lights it.
+struct LightWindow {
+    index_t top, bottom, left, right;
+
+    template <class Channels>
+    APERTURE_HD LightWindow(const Channels& frame, index_t row, index_t column) {
+        constexpr index_t reach = 3;
+        const index_t last_row = frame.extent[1] - 1;
+        const index_t last_column = frame.extent[2] - 1;
+        top = row > reach ? row - reach : 0;
+        bottom = row + reach < last_row ? row + reach : last_row;
+        left = column > reach ? column - reach : 0;
+        right = column + reach < last_column ? column + reach : last_column;
+    }
+};
+
+/// Sums over such pixels: first over channels and rows of a column, then over columns, which is the
+/// order on all executors. T is float, or float& for sums that are kept elsewhere.
+template <class T>
+struct LightSums {
+    T frames, grounds;
+    /// Of steps to the right and down.
+    T frame_steps, ground_steps, products;
+
+    /// Views [channel][row][column].
+    template <class Channels>
+    APERTURE_HD void add_pixel(const Channels& frame, const Channels& ground, index_t c, index_t y,
+                               index_t x) {
+        const float f = frame(c, y, x);
+        const float g = ground(c, y, x);
+        const float f_right = frame(c, y, x + 1) - f;
+        const float f_down = frame(c, y + 1, x) - f;
+        const float g_right = ground(c, y, x + 1) - g;
+        const float g_down = ground(c, y + 1, x) - g;
+        frames += f;
+        grounds += g;
+        frame_steps = fmaf(f_right, f_right, fmaf(f_down, f_down, frame_steps));
+        ground_steps = fmaf(g_right, g_right, fmaf(g_down, g_down, ground_steps));
+        products = fmaf(f_right, g_right, fmaf(f_down, g_down, products));
+    }
+    template <class U>
+    APERTURE_HD void add(const LightSums<U>& column) {
+        frames += column.frames;
+        grounds += column.grounds;
+        frame_steps += column.frame_steps;
+        ground_steps += column.ground_steps;
+        products += column.products;
+    }
+    /// Whether a lamp lights the background (MaskParameters).
+    APERTURE_HD bool lit() const {
+        constexpr float darkest = 1.05F;
+        constexpr float least_share = 0.5F;
+        constexpr float most_share = 2;
+        constexpr float correlation = 0.3F;
+        // In light of r times the background's brightness, products are r times ground_steps.
+        const float expected = frames * ground_steps;
+        const float found = grounds * products;
+        return frames > darkest * grounds && found > least_share * expected &&
+               found < most_share * expected &&
+               products * products > correlation * correlation * frame_steps * ground_steps;
+    }
+};
+
+/// Where the light of lamps is looked for. A view [channel][row][column].
+template <class Channels>
+APERTURE_HD bool is_dark(const Channels& ground, index_t row, index_t column) {
+    constexpr float dark = 50;
+    float sum = 0;
+    for (index_t c = 0; c < ground.extent[0]; ++c) sum += ground(c, row, column);
+    return sum < dark * static_cast<float>(ground.extent[0]);
+}
+
+/// Whether a lamp lights the background at a pixel.
 template <class Channels>
 APERTURE_HD bool in_light(const Channels& frame, const Channels& ground, index_t row,
                           index_t column) {
-    constexpr index_t reach = 3;
-    constexpr float dark = 50;
-    constexpr float darkest = 1.05F;
-    constexpr float least_share = 0.5F;
-    constexpr float most_share = 2;
-    constexpr float correlation = 0.3F;
-    float own = 0;
-    for (index_t c = 0; c < frame.extent[0]; ++c) own += ground(c, row, column);
-    if (own >= dark * static_cast<float>(frame.extent[0])) return false;
-    float frames = 0;
-    float grounds = 0;
-    // Of steps to the right and down.
-    float frame_steps = 0;
-    float ground_steps = 0;
-    float products = 0;
-    const index_t top = row > reach ? row - reach : 0;
-    const index_t last_row = frame.extent[1] - 1;
-    const index_t bottom = row + reach < last_row ? row + reach : last_row;
-    const index_t left = column > reach ? column - reach : 0;
-    const index_t last_column = frame.extent[2] - 1;
-    const index_t right = column + reach < last_column ? column + reach : last_column;
-    for (index_t c = 0; c < frame.extent[0]; ++c) {
-        for (index_t y = top; y < bottom; ++y) {
-            for (index_t x = left; x < right; ++x) {
-                const float f = frame(c, y, x);
-                const float g = ground(c, y, x);
-                const float f_right = frame(c, y, x + 1) - f;
-                const float f_down = frame(c, y + 1, x) - f;
-                const float g_right = ground(c, y, x + 1) - g;
-                const float g_down = ground(c, y + 1, x) - g;
-                frames += f;
-                grounds += g;
-                frame_steps = fmaf(f_right, f_right, fmaf(f_down, f_down, frame_steps));
-                ground_steps = fmaf(g_right, g_right, fmaf(g_down, g_down, ground_steps));
-                products = fmaf(f_right, g_right, fmaf(f_down, g_down, products));
+    if (!is_dark(ground, row, column)) return false;
+    const LightWindow window(frame, row, column);
+    LightSums<float> sums{};
+    for (index_t x = window.left; x < window.right; ++x) {
+        LightSums<float> of_column{};
+        for (index_t c = 0; c < frame.extent[0]; ++c) {
+            for (index_t y = window.top; y < window.bottom; ++y) {
+                of_column.add_pixel(frame, ground, c, y, x);
             }
         }
+        sums.add(of_column);
     }
-    // In light of r times the background's brightness, products are r times ground_steps.
-    const float expected = frames * ground_steps;
-    const float found = grounds * products;
-    return frames > darkest * grounds && found > least_share * expected &&
-           found < most_share * expected &&
-           products * products > correlation * correlation * frame_steps * ground_steps;
+    return sums.lit();
 }
 
 /// What is taken out of masks because only the light on the background has changed.
@@ -158,12 +199,6 @@ struct LightChanges {
     bool lamps;
 
     bool any() const { return shadows || lamps; }
-    template <class Channels>
-    APERTURE_HD bool at(const Channels& frame, const Channels& ground, index_t row, index_t column,
-                        float threshold) const {
-        return (shadows && in_shadow(frame, ground, row, column, threshold)) ||
-               (lamps && in_light(frame, ground, row, column));
-    }
 };
 
 inline void expects_pixels(index_t rows, index_t columns) {

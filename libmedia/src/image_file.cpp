@@ -3,7 +3,6 @@
 #include "aperture/media/image_file.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
@@ -42,6 +41,21 @@ void read_image(const std::filesystem::path& path, Image& image) {
     }
 }
 
+namespace {
+
+/// The nearest levels from 0 to 255, halves up; 0 for NaN.
+void store_levels(core::View<const float, 1, core::Host> values, std::uint8_t* levels) {
+    for (index_t i = 0; i < values.extent[0]; ++i) {
+        const float value = values(i);
+        const float inside = value > 0 ? std::min(value, 255.0F) : 0.0F;
+        const int whole = static_cast<int>(inside);
+        const int up = inside - static_cast<float>(whole) >= 0.5F ? 1 : 0;
+        levels[i] = static_cast<std::uint8_t>(whole + up);
+    }
+}
+
+}  // namespace
+
 Picture to_picture(core::View<const float, 3, core::Host> planes) {
     const auto [channels, rows, columns] = planes.extent;
     core::expects(channels == 1 || channels == 3, "picture has ", channels,
@@ -49,18 +63,16 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
     constexpr index_t most = std::numeric_limits<int>::max();
     core::expects(rows <= most && columns <= most, "picture of ", columns, 'x', rows, " pixels");
     Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});
+    std::vector<std::uint8_t> levels(static_cast<std::size_t>(channels * columns));
+    const std::uint8_t* const red = levels.data();
+    const std::uint8_t* const green = channels == 1 ? red : red + columns;
+    const std::uint8_t* const blue = channels == 1 ? red : green + columns;
     for (index_t row = 0; row < rows; ++row) {
-        Colour* const pixels = picture.pixels.data() + row * columns;
-        for (index_t c = 0; c < 3; ++c) {
-            const index_t plane = std::min(c, channels - 1);
-            for (index_t column = 0; column < columns; ++column) {
-                const float value = planes(plane, row, column);
-                // NaN > 0 is false. Adding 0.5 in fp64 is exact.
-                const double inside = value > 0 ? std::min(value, 255.0F) : 0.0F;
-                pixels[column][static_cast<std::size_t>(c)] =
-                    static_cast<std::uint8_t>(std::floor(inside + 0.5));
-            }
+        for (index_t c = 0; c < channels; ++c) {
+            store_levels(planes[c][row], levels.data() + c * columns);
         }
+        Colour* const pixels = picture.pixels.data() + row * columns;
+        for (index_t x = 0; x < columns; ++x) pixels[x] = {red[x], green[x], blue[x]};
     }
     return picture;
 }

@@ -3,6 +3,7 @@
 #include "aperture/rpca/mask.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -27,6 +28,18 @@ Channels frame_of(const DifferencesView<Host>& frames, index_t frame) {
             {frames.stride[1], frames.stride[2], frames.stride[3]}};
 }
 
+/// `LightSums` of columns.
+struct LightRows {
+    std::array<float*, 5> rows;
+
+    LightRows(core::ScratchParts& parts, index_t columns) {
+        for (float*& row : rows) row = parts.allocate<float>(columns);
+    }
+    LightSums<float&> operator[](index_t x) const {
+        return {rows[0][x], rows[1][x], rows[2][x], rows[3][x], rows[4][x]};
+    }
+};
+
 /// A worker's frame and the counts of its median windows.
 struct FrameScratch {
     index_t rows, columns;
@@ -43,6 +56,7 @@ struct FrameScratch {
     int* widths;  ///< number of columns of each window
     Run* runs;
     std::int32_t* weights;  ///< of regions, at their roots
+    LightRows light;
 
     FrameScratch(core::ScratchParts& parts, index_t rows_of, index_t columns_of, index_t reach_of)
         : rows(rows_of),
@@ -58,7 +72,8 @@ struct FrameScratch {
           of_windows(parts.allocate<int>(columns)),
           widths(parts.allocate<int>(columns)),
           runs(parts.allocate<Run>(cpu::most_runs(rows, columns))),
-          weights(parts.allocate<std::int32_t>(cpu::most_runs(rows, columns))) {}
+          weights(parts.allocate<std::int32_t>(cpu::most_runs(rows, columns))),
+          light(parts, columns) {}
 
     index_t pixels() const { return rows * columns; }
 };
@@ -197,18 +212,68 @@ void connect(FrameScratch& scratch, float share) {
     clean_frame(scratch);
 }
 
+/// Sums of the columns from `left` to `right` - 1 of the windows of a row's pixels.
+void sum_columns(const LightRows& sums, const Channels& picture, const Channels& ground,
+                 const LightWindow& window, index_t right) {
+    for (float* const row : sums.rows) std::fill(row + window.left, row + right, 0.0F);
+    for (index_t c = 0; c < picture.extent[0]; ++c) {
+        for (index_t y = window.top; y < window.bottom; ++y) {
+            for (index_t x = window.left; x < right; ++x) {
+                sums[x].add_pixel(picture, ground, c, y, x);
+            }
+        }
+    }
+}
+
+/// Takes those candidates of a row out of the mask that lamps light. Neighbours share the sums of
+/// columns.
+bool remove_lit(const FrameScratch& scratch, const std::uint8_t* candidates,
+                const Channels& picture, const Channels& ground, index_t row) {
+    const index_t columns = scratch.columns;
+    const auto next = [=](index_t x) {
+        return std::find(candidates + x, candidates + columns, 1) - candidates;
+    };
+    bool removed = false;
+    for (index_t begin = next(0), after = 0; begin < columns; begin = after) {
+        constexpr index_t most_between = 8;
+        index_t end = begin + 1;
+        for (after = next(end); after < columns && after - end <= most_between;) {
+            end = after + 1;
+            after = next(end);
+        }
+        sum_columns(scratch.light, picture, ground, LightWindow(picture, row, begin),
+                    LightWindow(picture, row, end - 1).right);
+        for (index_t x = begin; x < end; ++x) {
+            if (candidates[x] == 0) continue;
+            const LightWindow window(picture, row, x);
+            LightSums<float> sums{};
+            for (index_t i = window.left; i < window.right; ++i) sums.add(scratch.light[i]);
+            if (!sums.lit()) continue;
+            scratch.moves[row * columns + x] = 0;
+            removed = true;
+        }
+    }
+    return removed;
+}
+
 void remove_light(FrameScratch& scratch, const LightChanges& changes, const Channels& picture,
                   const Channels& ground) {
     bool removed = false;
+    std::uint8_t* const candidates = scratch.cleaned;
     for (index_t row = 0; row < scratch.rows; ++row) {
+        const index_t first = row * scratch.columns;
         for (index_t x = 0; x < scratch.columns; ++x) {
-            const index_t i = row * scratch.columns + x;
+            const index_t i = first + x;
+            candidates[x] = 0;
             if (scratch.moves[i] == 0) continue;
-            if (changes.at(picture, ground, row, x, scratch.thresholds[i])) {
+            if (changes.shadows && in_shadow(picture, ground, row, x, scratch.thresholds[i])) {
                 scratch.moves[i] = 0;
                 removed = true;
+            } else if (changes.lamps && is_dark(ground, row, x)) {
+                candidates[x] = 1;
             }
         }
+        if (changes.lamps && remove_lit(scratch, candidates, picture, ground, row)) removed = true;
     }
     if (removed) clean_frame(scratch);
 }

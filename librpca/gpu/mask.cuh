@@ -95,8 +95,10 @@ inline __global__ void __launch_bounds__(word_threads)
         if (moves) {
             const KernelView<const float, 3> frame = frames[place.frame];
             const KernelView<const float, 3> background = backgrounds[place.frame];
-            moves = !changes.at(frame, background, place.row, column,
-                                thresholds.at(index_t{place.row} * masks.columns + column));
+            const float threshold = thresholds.at(index_t{place.row} * masks.columns + column);
+            moves =
+                !(changes.shadows && in_shadow(frame, background, place.row, column, threshold)) &&
+                !(changes.lamps && in_light(frame, background, place.row, column));
         }
         const unsigned after = __ballot_sync(core::full_warp, moves ? 1 : 0);
         if (core::lane_rank() == 0 && after != before) {

@@ -225,7 +225,7 @@ TEST_F(ProgramOutputs, OfAVideoAppearTogether) {
     const Outcome outcome = run("bgsub", joined(arguments, {"--out", "FOLDER/some"}),
                                 {.file_size_limit = (least + most) / 2});
     EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.error, HasSubstr("is the disk full?"));
+    EXPECT_THAT(outcome.error, HasSubstr("mp4: cannot write: file too large"));
     EXPECT_EQ(folder_.entries(), before);
 }
 

@@ -485,6 +485,85 @@ TYPED_TEST_P(MaskSuite, LampsLightTheGround) {
     }
 }
 
+/// Whether a lamp lights a pixel of frame 0, from the 7 x 7 pixels around it: brighter than the
+/// ground, by steps from pixel to pixel that are as much larger and agree with the ground's.
+inline bool lit_by_definition(const Differences& frame, const Differences& ground, index_t row,
+                              index_t column) {
+    double frames = 0, grounds = 0, frame_steps = 0, ground_steps = 0, products = 0, own = 0;
+    const index_t channels = frame.extent()[1];
+    for (index_t c = 0; c < channels; ++c) {
+        own += ground(0, c, row, column) / static_cast<double>(channels);
+        for (index_t y = std::max<index_t>(row - 3, 0);
+             y < std::min(row + 3, frame.extent()[2] - 1); ++y) {
+            for (index_t x = std::max<index_t>(column - 3, 0);
+                 x < std::min(column + 3, frame.extent()[3] - 1); ++x) {
+                frames += frame(0, c, y, x);
+                grounds += ground(0, c, y, x);
+                for (const auto& [down, right] : {std::pair(1, 0), std::pair(0, 1)}) {
+                    const double f = frame(0, c, y + down, x + right) - frame(0, c, y, x);
+                    const double g = ground(0, c, y + down, x + right) - ground(0, c, y, x);
+                    frame_steps += f * f;
+                    ground_steps += g * g;
+                    products += f * g;
+                }
+            }
+        }
+    }
+    const double ratio = frames / grounds;
+    const double slope = products / ground_steps;
+    return own < 50 && ratio > 1.05 && slope > 0.5 * ratio && slope < 2 * ratio &&
+           products > 0.3 * std::sqrt(frame_steps * ground_steps);
+}
+
+TYPED_TEST_P(MaskSuite, LosesWhatLampsLightByDefinition) {
+    std::mt19937 generator(15);
+    std::uniform_real_distribution<float> uniform(0, 1);
+    index_t lit = 0;
+    index_t kept = 0;
+    for (const auto& [rows, columns] :
+         {std::pair<index_t, index_t>{1, 1}, {1, 9}, {9, 1}, {2, 2}, {7, 5}, {23, 61}, {12, 130}}) {
+        core::Array<float, 2> scales({rows, columns});
+        std::fill(scales.begin(), scales.end(), 0.0F);
+        Differences frame({1, 3, rows, columns});
+        Differences ground(frame.extent());
+        Differences difference(frame.extent());
+        for (index_t y = 0; y < rows; ++y) {
+            for (index_t x = 0; x < columns; ++x) {
+                const float light = 1 + 0.6F * (1 + std::sin(0.3F * static_cast<float>(x + y)));
+                const bool moves = uniform(generator) < 0.5F;
+                for (index_t c = 0; c < 3; ++c) {
+                    const float level = 10 + 60 * uniform(generator);
+                    ground(0, c, y, x) = level;
+                    frame(0, c, y, x) = light * level + 70 * uniform(generator);
+                    difference(0, c, y, x) = moves ? 20.0F : 0.0F;
+                }
+            }
+        }
+        const MaskInputs<core::Host> inputs{
+            std::as_const(difference).view(), std::as_const(scales).view(),
+            std::as_const(frame).view(), std::as_const(ground).view()};
+        core::Array<std::uint8_t, 3> with_light({1, rows, columns});
+        core::Array<std::uint8_t, 3> masks(with_light.extent());
+        MaskParameters parameters{
+            .clean = 0, .fill_holes = false, .remove_shadows = false, .remove_light = false};
+        this->runner.find_masks(inputs, parameters, with_light);
+        parameters.remove_light = true;
+        this->runner.find_masks(inputs, parameters, masks);
+        for (index_t y = 0; y < rows; ++y) {
+            for (index_t x = 0; x < columns; ++x) {
+                if (with_light(0, y, x) == 0) continue;
+                const bool expected = lit_by_definition(frame, ground, y, x);
+                EXPECT_EQ(masks(0, y, x) == 0, expected)
+                    << rows << 'x' << columns << ": " << y << ' ' << x;
+                ++(expected ? lit : kept);
+            }
+        }
+    }
+    // Neither is rare.
+    EXPECT_GT(lit, 100);
+    EXPECT_GT(kept, 100);
+}
+
 TYPED_TEST_P(MaskSuite, RefusesWhatItCannotDo) {
     EXPECT_THROW(validate({.threshold = -1}), core::InvalidArgument);
     EXPECT_THROW(validate({.noise_multiple = -1}), core::InvalidArgument);
@@ -521,7 +600,7 @@ REGISTER_TYPED_TEST_SUITE_P(MaskSuite, IsWhereAChannelDiffersByMore,
                             RegionsAreThoseByDefinition, ThresholdsFollowThePixels,
                             ScalesAreMedians, ScalesFollowLaterFrames,
                             WhatAdjoinsForegroundIsForegroundAboveHalfTheThreshold, LosesShadows,
-                            LampsLightTheGround, RefusesWhatItCannotDo,
-                            RefusesRowsThatAreNotContiguous);
+                            LampsLightTheGround, LosesWhatLampsLightByDefinition,
+                            RefusesWhatItCannotDo, RefusesRowsThatAreNotContiguous);
 
 }  // namespace aperture::rpca

@@ -13,22 +13,21 @@ namespace aperture::media {
 
 /// Fidelity of a video.
 enum class VideoCoding {
-    /// MP4: H.264 if OpenCV's FFmpeg has an encoder for it, else MPEG-4. Levels change slightly,
-    /// and chroma has half resolution.
+    /// MP4: H.264 if FFmpeg has x264, else MPEG-4. Levels change slightly, and chroma has half
+    /// resolution. An odd last row or column is there twice.
     lossy,
-    /// Matroska: FFV1, available in every FFmpeg. Black and white are exact, other greys to one
-    /// level; colours become grey.
+    /// Matroska: FFV1, available in every FFmpeg. Greys are exact; colours become grey.
     lossless_grey,
 };
 
 /// Memory of an encoder per pixel of a frame, in bytes, an upper bound of what was measured from
-/// 240 x 180 to 960 x 720 pixels. Encoders keep tens of frames.
+/// 480 x 360 to 960 x 720 pixels with up to eight threads. Encoders keep tens of frames.
 constexpr core::index_t encoder_bytes_per_pixel(VideoCoding coding) {
-    return coding == VideoCoding::lossy ? 450 : 200;
+    return coding == VideoCoding::lossy ? 250 : 200;
 }
 
-/// Writes a video that appears completely or not at all (see AtomicFile). Rows and columns must be
-/// even in number: an odd last row or column is duplicated.
+/// Writes a video that appears completely or not at all (see AtomicFile). The same frames give the
+/// same bytes.
 ///
 /// Every failure throws core::InvalidArgument "NAME: cannot write: REASON".
 class VideoWriter {
@@ -40,8 +39,8 @@ class VideoWriter {
 
     /// The next frame, which must have the size of the video.
     void write(const Picture& frame);
-    /// Completes and returns the uncommitted video, and verifies that all frames are in it; it must
-    /// have at least one frame. Nothing can be written afterwards.
+    /// Completes and returns the uncommitted video, which must have at least one frame. Nothing can
+    /// be written afterwards.
     AtomicFile finish();
 
   private:
