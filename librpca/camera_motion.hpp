@@ -66,16 +66,31 @@ inline std::vector<index_t> every(index_t step, index_t count) {
 }
 
 template <class Executor>
-CameraPath find_path(Executor& executor, typename CameraMotion<Executor>::ConstFrames frames,
-                     Stabilise how) {
+struct CameraMotion<Executor>::Found {
+    CameraPath path;
+    signal::MotionModel model;
+    core::Array<float, 2, typename Executor::Space> median;
+};
+
+template <class Executor>
+typename CameraMotion<Executor>::Found CameraMotion<Executor>::find(Executor& executor,
+                                                                    ConstFrames frames,
+                                                                    Stabilise how) {
     using Space = typename Executor::Space;
     core::expects(how != Stabilise::off, "camera motion: not to be found");
     const auto [count, channels, rows, columns] = frames.extent;
     core::expects(count > 0, "camera motion: no frame");
     const core::Extents<2> size{rows, columns};
     const bool automatic = how == Stabilise::automatic;
-    CameraPath still(size, std::vector<signal::GlobalMotion>(std::size_t(count)), how);
-    if (automatic && std::min(rows, columns) < 16) return still;
+    const signal::MotionModel model = how == Stabilise::shift ? signal::MotionModel::shift
+                                      : how == Stabilise::homography
+                                          ? signal::MotionModel::homography
+                                          : signal::MotionModel::affine;
+    const auto still = [&] {
+        const std::vector<signal::GlobalMotion> none(static_cast<std::size_t>(count));
+        return Found{CameraPath(size, none, how), model, {}};
+    };
+    if (automatic && std::min(rows, columns) < 16) return still();
 
     FramePixels<Executor> pixels(executor);
     const auto sampled = every(frame_step(count), count);
@@ -89,27 +104,31 @@ CameraPath find_path(Executor& executor, typename CameraMotion<Executor>::ConstF
     };
     find_median(sample);
     const auto shifts = fit_frames(executor, reference, sample, signal::MotionModel::shift);
-    if (automatic && !shakes(shifts)) return still;
+    if (automatic && !shakes(shifts)) return still();
 
     const core::Extents<4> planes{extent[0], 1, rows, columns};
     pixels.move({sample.data(), planes}, maps_of(shifts), {}, {moved.data(), planes});
     const double before = automatic ? pixels.difference(sample, moved, reference) : 0;
     pixels.fill_unseen({moved.data(), {extent[0], rows * columns}});
     find_median(moved);
-    if (automatic && !(pixels.difference(moved, moved, reference) < 0.9 * before)) return still;
+    if (automatic && !(pixels.difference(moved, moved, reference) < 0.9 * before)) return still();
 
-    const signal::MotionModel model = how == Stabilise::shift ? signal::MotionModel::shift
-                                      : how == Stabilise::homography
-                                          ? signal::MotionModel::homography
-                                          : signal::MotionModel::affine;
     core::Array<float, 3, Space> grey({count, rows, columns});
     pixels.means(frames, every(1, count), grey.view());
-    return {size, fit_frames(executor, reference, grey, model), how};
+    CameraPath path(size, fit_frames(executor, reference, grey, model), how);
+    return {std::move(path), model, std::move(reference)};
 }
 
 template <class Executor>
 CameraMotion<Executor>::CameraMotion(Executor& executor, ConstFrames frames, Stabilise how)
-    : CameraPath(find_path(executor, frames, how)), executor_(executor) {}
+    : CameraMotion(executor, find(executor, frames, how)) {}
+
+template <class Executor>
+CameraMotion<Executor>::CameraMotion(Executor& executor, Found found)
+    : CameraPath(std::move(found.path)),
+      executor_(executor),
+      model_(found.model),
+      median_(std::move(found.median)) {}
 
 template <class Executor>
 void CameraMotion<Executor>::to_common(ConstFrames frames, Frames common) const {
@@ -117,6 +136,16 @@ void CameraMotion<Executor>::to_common(ConstFrames frames, Frames common) const 
     pixels.move(frames, maps(), {}, common);
     const auto [count, channels, rows, columns] = common.extent;
     pixels.fill_unseen({common.data, {count, channels * rows * columns}});
+}
+
+template <class Executor>
+std::optional<signal::PixelMap> CameraMotion<Executor>::map_to(const CameraMotion& other) const {
+    core::expects(moves() && other.moves(), "camera motion: there is no common frame");
+    const auto [rows, columns] = median_.extent();
+    core::expects_shape("median of the other frames", other.median_.view(), {rows, columns});
+    const auto motions =
+        fit_frames(executor_, median_.view(), {other.median_.data(), {1, rows, columns}}, model_);
+    return map_between(motions.front(), other);
 }
 
 template <class Executor>

@@ -34,8 +34,8 @@ MemoryNeed::MemoryNeed(const BgsubOptions& options, const FrameShape& shape,
       clip_bytes_(float_bytes(values_) + picture_bytes(options, shape)),
       // Background, difference, mask.
       work_bytes_(2 * float_bytes(values_) + shape.pixels()),
-      // Samples and their differences.
-      fixed_bytes_(output_bytes(options, shape) + 2 * float_bytes(samples.size()) +
+      // Samples and their differences; where the camera moves as many of the first frames.
+      fixed_bytes_(output_bytes(options, shape) + 4 * float_bytes(samples.size()) +
                    threads * rpca::mask_scratch_bytes(options.mask, shape.rows, shape.columns)) {
     // Those of the best run are kept, and true masks.
     if (!options.sweep.runs.empty()) work_bytes_ += work_bytes_ + shape.pixels();

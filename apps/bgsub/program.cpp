@@ -13,8 +13,8 @@ template <class Executor>
 void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
              const Samples& samples, Console& console) {
     media::OutputSet outputs;
-    const BgsubResults results =
-        run_bgsub(separators_on(executor, cpu, options), cpu, options, samples, console, outputs);
+    const BgsubResults results = run_bgsub(separators_on(executor, cpu, options, samples.view()),
+                                           cpu, options, samples, console, outputs);
     Report report = begin_report(executor, options, results.times,
                                  describe(options, results.shape, results.solved_frames));
     report.total_ms = results.total_ms;

@@ -50,7 +50,7 @@ struct BgsubResults {
 /// background that the outputs have and differ from is that which each frame sees.
 ///
 /// `samples` of the whole clip show where an object stands still for a whole window
-/// (rpca::correct_backgrounds). Windows of a camera that shakes are not corrected.
+/// (rpca::correct_backgrounds, and rpca::MovingClip where the camera shakes).
 ///
 /// With --method online frames are processed one by one, beginning with the background of the first
 /// frames and the samples (rpca::clip_background).

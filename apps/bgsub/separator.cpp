@@ -25,8 +25,8 @@ using Frames = core::View<float, 4, Host>;
 
 class MedianBackground final : public Separator {
   public:
-    MedianBackground(core::Cpu& cpu, const BgsubOptions& options)
-        : cpu_(cpu), frames_(cpu, options.stabilise) {}
+    MedianBackground(core::Cpu& cpu, const BgsubOptions& options, ConstFrames samples)
+        : cpu_(cpu), frames_(cpu, cpu, options.stabilise, samples) {}
 
     void take(ConstFrames frames) override { frames_.load(frames); }
     const rpca::CameraPath* camera() const override { return frames_.camera(); }
@@ -40,7 +40,7 @@ class MedianBackground final : public Separator {
             return outcome;
         });
     }
-    void finish(const rpca::ClipBackground* clip) override { frames_.finish(cpu_, clip); }
+    void finish(const rpca::ClipBackground* clip) override { frames_.finish(clip); }
     void set_lambda(double /*lambda*/) override {}
     MaskFinder* mask_finder() override { return nullptr; }
     SeparatorTimes times() const override { return frames_.times(); }
@@ -108,11 +108,12 @@ class LowRankBackground final : public Separator {
     static constexpr bool masks_on_gpu = is_gpu<Mover>;
 
   public:
-    LowRankBackground(Executor& executor, Mover& mover, core::Cpu& cpu, const BgsubOptions& options)
+    LowRankBackground(Executor& executor, Mover& mover, core::Cpu& cpu, const BgsubOptions& options,
+                      ConstFrames samples)
         : executor_(executor),
           cpu_(cpu),
           parameters_(options.parameters),
-          frames_(mover, options.stabilise) {
+          frames_(mover, cpu, options.stabilise, samples) {
         if constexpr (masks_on_gpu) masks_.emplace(executor, frames_);
     }
 
@@ -155,7 +156,7 @@ class LowRankBackground final : public Separator {
     }
     void finish(const rpca::ClipBackground* clip) override {
         transfer_ms_ = 0;
-        frames_.finish(cpu_, clip);
+        frames_.finish(clip);
     }
     void set_lambda(double lambda) override {
         parameters_.lambda = lambda;
@@ -231,7 +232,8 @@ class LowRankBackground final : public Separator {
 }  // namespace
 
 template <class Executor>
-Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions& options) {
+Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
+                         core::View<const float, 4, Host> samples) {
     const auto host_bytes = [&](index_t frames, index_t values) -> index_t {
         const bool moved_here = options.stabilise != rpca::Stabilise::off &&
                                 (!is_gpu<Executor> || options.precision == SolvePrecision::fp64);
@@ -244,22 +246,24 @@ Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions&
                                : LowRankBackground<Executor, float>::bytes;
         return moved + bytes(executor, frames, values, options.parameters).host;
     };
-    const auto make = [&]() -> std::unique_ptr<Separator> {
+    const auto make = [&, samples]() -> std::unique_ptr<Separator> {
         if (options.method == BackgroundMethod::median) {
-            return std::make_unique<MedianBackground>(cpu, options);
+            return std::make_unique<MedianBackground>(cpu, options, samples);
         }
         if (options.precision == SolvePrecision::fp64) {
             return std::make_unique<LowRankBackground<Executor, double>>(executor, cpu, cpu,
-                                                                         options);
+                                                                         options, samples);
         }
         return std::make_unique<LowRankBackground<Executor, float>>(executor, executor, cpu,
-                                                                    options);
+                                                                    options, samples);
     };
     return {host_bytes, make};
 }
-template Separators separators_on(core::Cpu&, core::Cpu&, const BgsubOptions&);
+template Separators separators_on(core::Cpu&, core::Cpu&, const BgsubOptions&,
+                                  core::View<const float, 4, Host>);
 #if APERTURE_CUDA
-template Separators separators_on(core::Gpu&, core::Cpu&, const BgsubOptions&);
+template Separators separators_on(core::Gpu&, core::Cpu&, const BgsubOptions&,
+                                  core::View<const float, 4, Host>);
 #endif
 
 DeviceChoice device_for(const BgsubOptions& options, Console& console) {

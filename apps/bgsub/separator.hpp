@@ -51,8 +51,8 @@ class Separator {
     /// outcome is set.
     virtual rpca::Outcome run(core::View<float, 4, core::Host> background,
                               const Observer& observe) = 0;
-    /// Makes the background what each frame sees of it, corrected by that of the clip unless it is
-    /// nullptr.
+    /// Makes the background what each frame sees of it, corrected by that of the clip: this one
+    /// unless it is nullptr, or if its camera moves one of the first frames and the samples.
     virtual void finish(const rpca::ClipBackground* clip) = 0;
     /// Changes rpca::Parameters::lambda of the runs that follow; the median has none.
     virtual void set_lambda(double lambda) = 0;
@@ -69,10 +69,11 @@ struct Separators {
     std::function<std::unique_ptr<Separator>()> make;
 };
 
-/// The executors and the options must outlive the result and its separators. `cpu` has the work
-/// that is not the executor's.
+/// The executors, the options and the samples of the whole clip, if there are some, must outlive
+/// the result and its separators. `cpu` has the work that is not the executor's.
 template <class Executor>
-Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions& options);
+Separators separators_on(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
+                         core::View<const float, 4, core::Host> samples = {});
 
 /// The choice of --device, or the CPU for a method that only the CPU supports. Throws
 /// core::InvalidArgument if the GPU was requested for such a method.

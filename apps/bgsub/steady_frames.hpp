@@ -21,8 +21,10 @@ class SteadyFrames {
     using ConstValues = core::View<const float, 4, Space>;
 
   public:
-    SteadyFrames(Executor& executor, rpca::Stabilise how)
-        : executor_(executor), how_(how), frames_(executor) {}
+    /// `samples` of the whole clip, which must outlive this, or none.
+    SteadyFrames(Executor& executor, core::Cpu& cpu, rpca::Stabilise how,
+                 core::View<const float, 4, core::Host> samples)
+        : executor_(executor), cpu_(cpu), how_(how), samples_(samples), frames_(executor) {}
 
     /// Copies frames to the executor and brings them to a common one if their camera moves. On a
     /// CPU they must outlive their use.
@@ -37,6 +39,7 @@ class SteadyFrames {
         camera_.reset();
         if (how_ == rpca::Stabilise::off) return;
         const core::Stopwatch watch;
+        if (!samples_.empty()) find_clip(frames);
         camera_.emplace(executor_, frames_.view(), how_);
         if (camera_->moves()) {
             const auto [rows, columns] = camera_->extent();
@@ -65,22 +68,23 @@ class SteadyFrames {
                      values_of(camera_ ? common_background_.view() : background_));
     }
 
-    /// Makes the background of the last run what the frames see of it, and without a camera that
-    /// moves corrects it by the clip's unless that is nullptr. On a GPU it is copied to the host
-    /// unless the array given there is empty.
-    void finish(core::Cpu& cpu, const rpca::ClipBackground* clip) {
+    /// Corrects the background of the last run by that of the clip: `clip` unless it is nullptr, or
+    /// where the clip's camera moves one of its own. Makes it what the frames see of it. On a GPU
+    /// it is copied to the host unless the array given there is empty.
+    void finish(const rpca::ClipBackground* clip) {
         times_ = {};
         if (camera_) {
+            if (clip_) clip_->correct(*camera_, common_background_.view());
             executor_.synchronize();
             const core::Stopwatch watch;
             camera_->from_common(std::as_const(common_background_).view(), frames(), background_);
             executor_.synchronize();
             times_.stabilise_ms = watch.ms();
-        } else if (clip != nullptr) {
+        } else if (clip != nullptr && !clip_) {
             if constexpr (is_gpu<Executor>) {
-                rpca::correct_backgrounds(executor_, cpu, *clip, background_);
+                rpca::correct_backgrounds(executor_, cpu_, *clip, background_);
             } else {
-                rpca::correct_backgrounds(cpu, *clip, background_);
+                rpca::correct_backgrounds(cpu_, *clip, background_);
             }
         }
         if constexpr (is_gpu<Executor>) {
@@ -109,10 +113,23 @@ class SteadyFrames {
     }
 
   private:
+    /// From the first frames and the samples, once.
+    void find_clip(core::View<const float, 4, core::Host> first) {
+        clip_.emplace(executor_, cpu_, first, std::exchange(samples_, {}), how_);
+        if (!clip_->moves()) {
+            clip_.reset();
+        } else if (how_ == rpca::Stabilise::automatic) {
+            // Windows in which the camera stands still are compared with the others, too.
+            how_ = rpca::Stabilise::affine;
+        }
+    }
     ConstValues seen() { return camera_ ? std::as_const(common_).view() : frames(); }
 
     Executor& executor_;
+    core::Cpu& cpu_;
     rpca::Stabilise how_;
+    core::View<const float, 4, core::Host> samples_;  ///< until the first frames are there
+    std::optional<rpca::MovingClip<Executor>> clip_;  ///< if its camera moves
     core::Resident<Executor, const float, 4> frames_;
     std::optional<rpca::CameraMotion<Executor>> camera_;
     core::Array<float, 4, Space> common_;  ///< frames in their common one

@@ -100,13 +100,15 @@ std::vector<PixelMap> maps_of(const std::vector<GlobalMotion>& motions) {
 
 CameraPath::CameraPath(core::Extents<2> size, const std::vector<GlobalMotion>& motions,
                        Stabilise how)
-    : size_(size), maps_(motions.size(), nowhere), shifts_(motions.size()) {
-    const double usual = usual_deviation(motions);
+    : size_(size),
+      deviation_(usual_deviation(motions)),
+      maps_(motions.size(), nowhere),
+      shifts_(motions.size()) {
     const double middle[2] = {static_cast<double>(size[0] - 1) / 2,
                               static_cast<double>(size[1] - 1) / 2};
     double squares = 0;
     for (std::size_t i = 0; i < motions.size(); ++i) {
-        if (!is_near(motions[i], size, usual)) continue;
+        if (!is_near(motions[i], size, deviation_)) continue;
         maps_[i] = motions[i].map;
         const signal::Place to = signal::mapped(maps_[i], middle[0], middle[1]);
         const double dy = to.y - middle[0];
@@ -144,7 +146,18 @@ void CameraPath::frame_all() {
         last[i] = std::min(last[i], static_cast<double>(size_[i] - 1) + margin);
         extent_[i] = static_cast<index_t>(last[i] - first[i]) + 1;
     }
-    for (PixelMap& map : maps_) map = after_shift(map, first[0], first[1]);
+    origin_ = {first[0], first[1]};
+    for (PixelMap& map : maps_) map = after_shift(map, origin_[0], origin_[1]);
+}
+
+std::optional<PixelMap> CameraPath::map_between(const GlobalMotion& motion,
+                                                const CameraPath& other) const {
+    if (!is_near(motion, size_, deviation_)) return std::nullopt;
+    PixelMap map = after_shift(motion.map, origin_[0], origin_[1]);
+    for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) map.at[i][j] -= other.origin_[i] * map.at[2][j];
+    }
+    return map;
 }
 
 index_t CameraPath::lost() const {

@@ -47,9 +47,13 @@ core::Array<float, 2> scales_of(core::Cpu& cpu, const Frames& frames,
 float light_between(const core::Array<float, 3>& one, const core::Array<float, 3>& other) {
     // Of black pixels the ratio is 1.
     constexpr float dark = 1;
-    std::vector<float> ratios(static_cast<std::size_t>(one.size()));
-    std::transform(one.begin(), one.end(), other.begin(), ratios.begin(),
-                   [](float a, float b) { return (a + dark) / (b + dark); });
+    std::vector<float> ratios;
+    ratios.reserve(static_cast<std::size_t>(one.size()));
+    for (index_t v = 0; v < one.size(); ++v) {
+        const float ratio = (one.data()[v] + dark) / (other.data()[v] + dark);
+        if (!std::isnan(ratio)) ratios.push_back(ratio);
+    }
+    if (ratios.empty()) return 1;
     return static_cast<float>(upper_median(ratios.data(), ratios.data() + ratios.size()));
 }
 
@@ -101,8 +105,9 @@ ClipCorrection clip_correction(core::Cpu& cpu, const ClipBackground& clip,
                                const core::Array<float, 3>& median) {
     const float light = light_between(median, clip.ground);
     core::Array<float, 3> other(clip.ground.extent());
-    std::transform(clip.ground.begin(), clip.ground.end(), other.begin(),
-                   [light](float value) { return light * value; });
+    std::transform(
+        clip.ground.begin(), clip.ground.end(), median.begin(), other.begin(),
+        [light](float value, float here) { return std::isnan(value) ? here : light * value; });
     const index_t pixels = clip.scales.size();
     ClipCorrection found{core::Array<std::uint8_t, 1>({pixels}), {}};
     std::fill(found.replaced.begin(), found.replaced.end(), std::uint8_t{0});
@@ -112,6 +117,8 @@ ClipCorrection clip_correction(core::Cpu& cpu, const ClipBackground& clip,
     std::copy(other.begin(), other.end(), found.ground.begin());
     return found;
 }
+
+template class MovingClip<core::Cpu>;
 
 void correct_backgrounds(core::Cpu& cpu, const ClipBackground& clip,
                          core::View<float, 4, Host> backgrounds) {

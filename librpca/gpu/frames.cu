@@ -7,6 +7,7 @@
 namespace aperture::rpca {
 
 template class CameraMotion<core::Gpu>;
+template class MovingClip<core::Gpu>;
 
 void correct_backgrounds(core::Gpu& gpu, core::Cpu& cpu, const ClipBackground& clip,
                          core::View<float, 4, core::Device> backgrounds) {

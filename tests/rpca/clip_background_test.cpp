@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aperture/core/error.hpp"
+#include "tests/rpca/moving_clip.hpp"
 #include "tests/rpca/standing_man.hpp"
 
 namespace aperture::rpca {
@@ -65,6 +66,30 @@ TEST_F(ClipBackgrounds, KeepsWindowsWithoutObjects) {
     const Array<float, 4> before = StandingMan::frames(5, 0, 0);
     correct_backgrounds(cpu_, clip, backgrounds.view());
     EXPECT_TRUE(std::equal(before.begin(), before.end(), backgrounds.begin()));
+}
+
+TEST_F(ClipBackgrounds, OfAMovingCameraCorrectsWindowsInWhichAManStands) {
+    MovingClipCase{0, 0, true}.expect_ground(cpu_);
+    MovingClipCase{3, 20, true}.expect_ground(cpu_);
+    MovingClipCase{0, 5, true, 0.8F}.expect_ground(cpu_);
+}
+
+TEST_F(ClipBackgrounds, OfAMovingCameraKeepsWindowsWithoutObjects) {
+    MovingClipCase{0, 0, false}.expect_ground(cpu_);
+    MovingClipCase{0, 20, false}.expect_ground(cpu_);
+}
+
+TEST_F(ClipBackgrounds, OfAMovingCameraKeepsWindowsOfAnotherScene) {
+    const Array<float, 4> first = MovingClipCase::frames(20, 0, 0, 0);
+    const MovingClip<core::Cpu> clip(cpu_, cpu_, first.view(), first.view(), Stabilise::affine);
+    Array<float, 4> other = MovingClipCase::frames(12, 40, 0, 0);
+    const CameraMotion<core::Cpu> camera(cpu_, std::as_const(other).view(), Stabilise::affine);
+    Clip common = common_of(other, camera);
+    camera.to_common(std::as_const(other).view(), common.view());
+    Clip before = common_of(other, camera);
+    std::copy(common.begin(), common.end(), before.begin());
+    clip.correct(camera, common.view());
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), common.begin()));
 }
 
 TEST_F(ClipBackgrounds, RefusesWrongShapes) {

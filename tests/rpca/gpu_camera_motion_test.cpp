@@ -3,6 +3,7 @@
 #include "aperture/rpca/clip_background.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/rpca/camera_motion_suite.hpp"
+#include "tests/rpca/moving_clip.hpp"
 #include "tests/rpca/standing_man.hpp"
 #include "tests/usable_gpu.hpp"
 
@@ -52,6 +53,13 @@ TEST_F(GpuClipCorrection, IsThatOfTheCpu) {
     correct_backgrounds(gpu, cpu, clip, there.view());
     there.fetch();
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), found.begin()));
+}
+
+TEST_F(GpuClipCorrection, OfAMovingCamera) {
+    core::Gpu gpu;
+    MovingClipCase{0, 0, true}.expect_ground(gpu);
+    MovingClipCase{0, 5, true, 0.8F}.expect_ground(gpu);
+    MovingClipCase{0, 20, false}.expect_ground(gpu);
 }
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, CameraMotionSuite, GpuCamera);

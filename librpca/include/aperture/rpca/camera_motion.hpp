@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "aperture/core/array.hpp"
 #include "aperture/core/choices.hpp"
 #include "aperture/core/executor.hpp"
 #include "aperture/signal/global_motion.hpp"
@@ -50,12 +51,18 @@ class CameraPath {
     /// that leads nowhere.
     const std::vector<signal::PixelMap>& maps() const { return maps_; }
     std::vector<signal::PixelMap> inverse_maps() const;
+    /// From pixels of the common frame to those of another one, by the motion from the median of
+    /// these frames to that of the others; none if a camera has no such motion.
+    std::optional<signal::PixelMap> map_between(const signal::GlobalMotion& motion,
+                                                const CameraPath& other) const;
 
   private:
     void frame_all();
 
     core::Extents<2> size_;  ///< of a frame
+    double deviation_;       ///< of the median frame's residuals
     core::Extents<2> extent_{};
+    std::array<double, 2> origin_{};  ///< of the common frame in the median
     std::vector<signal::PixelMap> maps_;
     std::vector<std::optional<std::array<double, 2>>> shifts_;
     bool moves_ = false;
@@ -79,13 +86,22 @@ class CameraMotion : public CameraPath {
     /// Frames in the common frame, of `extent()`. What a frame does not show there is the median of
     /// the frames that do, so that it is background. Asynchronous on a Gpu.
     void to_common(ConstFrames frames, Frames common) const;
+    /// From pixels of the common frame to those of another one, of frames as large of the same
+    /// camera; none if no such motion is found. Both must move. Synchronises on a Gpu.
+    std::optional<signal::PixelMap> map_to(const CameraMotion& other) const;
     /// Backgrounds in the common frame, as the frames see them. Where there is none, and for frames
     /// without a motion, that is the frame itself, from which nothing differs. Asynchronous on a
     /// Gpu.
     void from_common(ConstFrames common, ConstFrames frames, Frames backgrounds) const;
 
   private:
+    struct Found;
+    static Found find(Executor& executor, ConstFrames frames, Stabilise how);
+    CameraMotion(Executor& executor, Found found);
+
     Executor& executor_;
+    signal::MotionModel model_;
+    core::Array<float, 2, typename Executor::Space> median_;  ///< of the frames; empty if none move
 };
 
 extern template class CameraMotion<core::Cpu>;
