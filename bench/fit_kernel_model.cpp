@@ -112,7 +112,7 @@ Eigen::VectorXd errors_of(const DeviceParameters& device, const std::vector<Poin
 /// The least squares of the errors, by Gauss-Newton steps; a pull to where they begin, which are
 /// counts of instructions, decides what measurements do not.
 Eigen::VectorXd fit(const DeviceParameters& device, const std::vector<Point>& points) {
-    constexpr double pull = 0.5;
+    constexpr double pull = 1;
     constexpr double step = 1e-4;
     constexpr int steps = 30;
     const auto count = static_cast<Eigen::Index>(all_kernel_costs.size());

@@ -97,6 +97,12 @@ KernelWork in_registers(const DeviceParameters& device, const KernelCosts& costs
             resident_blocks(device, registers, bytes, threads) * threads / lanes};
 }
 
+/// Whether LU factors of a block look left, or each panel changes what is right of it.
+bool looks_left(int n, const Element& element) {
+    return with_type(element,
+                     [n]<class T>(T) { return n <= tuning::largest_left_looking_order<T>; });
+}
+
 /// The block of a problem of n x n, as BlockLaunch has it.
 struct BlockShape {
     int width;  ///< of panels
@@ -117,9 +123,9 @@ struct BlockShape {
         const bool qr = operation == BatchOperation::qr;
         registers = element.bytes * (qr ? slots : cholesky ? 2 : 4) <= 16 ? 160 : 224;
         const auto of_thread = with_type(element, [&]<class T>(T) {
-            return qr         ? tuning::right_looking_bytes
-                   : cholesky ? tuning::cholesky_bytes_per_thread
-                              : tuning::lu_bytes_per_thread<T>;
+            return qr || (!cholesky && !looks_left(n, element)) ? tuning::right_looking_bytes
+                   : cholesky                                   ? tuning::cholesky_bytes_per_thread
+                                                                : tuning::lu_bytes_per_thread<T>;
         });
         const int wanted = bytes / static_cast<int>(of_thread);
         while (threads < warp * slots && 2 * threads <= wanted) threads *= 2;
@@ -162,6 +168,9 @@ BlockWork panels_of(const KernelCosts& costs, BatchOperation operation, int n,
         if (qr) {
             // The sums of all rows, and their triangle, take as long as two more.
             work.add(type * costs.apply * (2 + ceil_div(left, 8)), ceil_div(behind, 16), warps);
+        } else if (operation == BatchOperation::lu && !looks_left(n, element)) {
+            work.add(0.5 * type * costs.apply * (1 + ceil_div(behind, 8)), ceil_div(behind, 16),
+                     warps);
         } else {
             look_left(left, first);
             // Rows of U depend on the panel's triangle, too.

@@ -13,26 +13,26 @@ namespace aperture::dense {
 /// Counted in the code, then fitted by bench/fit_kernel_model to measurements on an H100
 /// (docs/notes/batches.md).
 struct KernelCosts {
-    double wait = 3;  ///< cycles that a warp alone takes for an instruction
+    double wait = 3.19;  ///< cycles that a warp alone takes for an instruction
     // How many times those of fp32.
-    double fp64 = 1.4;
-    double complex_fp32 = 2.1;
+    double fp64 = 1.46;
+    double complex_fp32 = 2.14;
     double complex_fp64 = 6;
     // Matrices in the registers of a thread or a group (in_columns.cuh, in_rows.cuh).
-    double piece = 6.84;  ///< that a lane moves between global and shared memory
-    double chunk = 1.21;  ///< 16 bytes of a row between shared memory and registers
-    double step = 38.7;   ///< a pivot
-    double reflector = 92;
-    double entry = 0.96;     ///< that a step updates
-    double qr_entry = 2.16;  ///< likewise, and its part of a product
+    double piece = 6.18;  ///< that a lane moves between global and shared memory
+    double chunk = 1.2;   ///< 16 bytes of a row between shared memory and registers
+    double step = 38.6;   ///< a pivot
+    double reflector = 91.4;
+    double entry = 0.951;    ///< that a step updates
+    double qr_entry = 2.21;  ///< likewise, and its part of a product
     // Matrices in a block (block_left_looking.cuh, block_reflectors.cuh).
-    double block_chunk = 32;      ///< what a thread loads or stores at once, before and after
-    double panel_step = 60;       ///< a column of a panel,
-    double panel_slot = 7;        ///< and each 32 rows of it
-    double reflector_step = 145;  ///< likewise, of QR,
-    double reflector_slot = 26;
-    double update = 1.3;  ///< a multiply-add or load of panels that look left
-    double apply = 115;   ///< a panel's reflectors times 8 rows of 16 columns
+    double block_chunk = 41.1;    ///< what a thread loads or stores at once, before and after
+    double panel_step = 60.9;     ///< a column of a panel,
+    double panel_slot = 6.81;     ///< and each 32 rows of it
+    double reflector_step = 177;  ///< likewise, of QR,
+    double reflector_slot = 26.9;
+    double update = 1.35;  ///< a multiply-add or load of panels that look left
+    double apply = 125;    ///< a panel's reflectors times 8 rows of 16 columns
 };
 
 inline constexpr std::array all_kernel_costs{
