@@ -87,7 +87,7 @@ typename CameraMotion<Executor>::Found CameraMotion<Executor>::find(Executor& ex
                                           ? signal::MotionModel::homography
                                           : signal::MotionModel::affine;
     const auto still = [&] {
-        const std::vector<signal::GlobalMotion> none(static_cast<std::size_t>(count));
+        const std::vector<signal::GlobalMotion> none(static_cast<std::size_t>(frames.extent[0]));
         return Found{CameraPath(size, none, how), model, {}};
     };
     if (automatic && std::min(rows, columns) < 16) return still();
