@@ -404,7 +404,8 @@ class MotionFrames<Cpu> {
             return;
         }
         // Whole frames side by side: steps are too short to wait for threads after each.
-        constexpr index_t at_once = 8;
+        const index_t at_once =
+            std::clamp<index_t>(frames.extent[0] / (8 * index_t{cpu_.threads()}), 1, 8);
         const index_t tasks = core::ceil_div(frames.extent[0], at_once);
         core::for_each_task(cpu_, tasks, 0, [&](index_t task, std::byte*) {
             Cpu one(1);
