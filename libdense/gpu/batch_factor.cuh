@@ -176,6 +176,10 @@ void launch_least_squares(Executor& executor, MatrixBatch<const T, typename Exec
     arguments.b = core::kernel_view(b);
     arguments.x = core::kernel_view(x);
     arguments.info = core::kernel_view(info);
+    if (ForcedMapping::current() != Mapping::block &&
+        detail::launch_least_squares_in_columns(executor, arguments)) {
+        return;
+    }
     detail::launch_qr_in_block(executor, arguments);
 }
 

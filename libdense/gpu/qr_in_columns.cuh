@@ -14,6 +14,7 @@
 // qr_in_block.cuh.
 // Source: Anderson 2014, ch. 4 (one problem in the registers of a thread or a group of threads).
 
+#include "libdense/gpu/block_matrix.cuh"
 #include "libdense/gpu/warp_tile.cuh"
 
 namespace aperture::dense {
@@ -55,6 +56,19 @@ template <class T>
 APERTURE_HD constexpr int qr_shared_bytes(int rows, int order, int lanes) {
     return rows_shared_bytes<T>(rows, order, lanes) +
            (lanes == 1 ? 0 : rows_shared_bytes<T>(1, qr_width(rows), lanes));
+}
+
+/// The same with right-hand sides, which become the solutions, behind the published column.
+template <class T>
+APERTURE_HD constexpr int sides_shared_entries(int rows, int order, int sides, int lanes) {
+    const int there = rows_shared_entries<T>(sides, rows, lanes);
+    const int back = rows_shared_entries<T>(sides, order, lanes);
+    return there > back ? there : back;
+}
+template <class T>
+APERTURE_HD constexpr int least_squares_shared_bytes(int rows, int order, int sides, int lanes) {
+    return qr_shared_bytes<T>(rows, order, lanes) +
+           sides_shared_entries<T>(rows, order, sides, lanes) * static_cast<int>(sizeof(T));
 }
 
 /// One step, of the column that lane `owner` has in slot `slot_of_k`: it becomes beta and the
@@ -131,6 +145,29 @@ __device__ __forceinline__ Reflector<T> reflect_columns(T (&columns)[slots][widt
     return reflector;
 }
 
+/// The steps of the first `order` columns; visit(slot, lane, reflector) has that of each.
+template <int lanes, int rows, int order, int slots, int width, class T, class Visit>
+__device__ __forceinline__ void reflect_all_columns(T (&columns)[slots][width], int lane,
+                                                    T* published, const Visit& visit) {
+    constexpr int group = qr_group(order, lanes);
+    APERTURE_UNROLL
+    for (int begin = 0; begin < order; begin += group) {
+        const int slot_of_k = begin / lanes;
+        const int count = order - begin < group ? order - begin : group;
+        APERTURE_NO_UNROLL
+        for (int s = 0; s < count; ++s) {
+            const int owner = (begin + s) % lanes;
+            visit(slot_of_k, owner,
+                  reflect_columns<lanes, rows>(columns, lane, slot_of_k, owner, begin, count, s,
+                                               published));
+            APERTURE_UNROLL
+            for (int slot = slot_of_k; slot < slots; ++slot) {
+                rotate_entries(columns[slot], begin, count);
+            }
+        }
+    }
+}
+
 /// Blocks that are asked for. H100, percent of the bound without and with: fp64 of order 16 86 89,
 /// 20 61 63, 32 53 60; fp32 of order 32 62 57, 48 30 37, 56 31 38, 64 37 42; complex fp32 of order
 /// 32 43 48; complex fp64 of order 16 70 66.
@@ -172,26 +209,13 @@ __global__ void __launch_bounds__(rows_threads,
     const R back = R(1) / scale_columns<lanes>(columns);
     T tau[slots] = {};
     T factor[slots] = {};
-    constexpr int group = qr_group(order, lanes);
-    APERTURE_UNROLL
-    for (int begin = 0; begin < order; begin += group) {
-        const int slot_of_k = begin / lanes;
-        const int count = order - begin < group ? order - begin : group;
-        APERTURE_NO_UNROLL
-        for (int s = 0; s < count; ++s) {
-            const int owner = (begin + s) % lanes;
-            const Reflector<T> reflector = reflect_columns<lanes, rows>(
-                columns, at.lane, slot_of_k, owner, begin, count, s, published.row(0));
-            if (at.lane == owner) {
-                tau[slot_of_k] = reflector.tau;
-                factor[slot_of_k] = reflector.factor;
-            }
-            APERTURE_UNROLL
-            for (int slot = slot_of_k; slot < slots; ++slot) {
-                rotate_entries(columns[slot], begin, count);
-            }
-        }
-    }
+    reflect_all_columns<lanes, rows, order>(
+        columns, at.lane, published.row(0),
+        [&](int slot, int owner, const Reflector<T>& reflector) {
+            if (at.lane != owner) return;
+            tau[slot] = reflector.tau;
+            factor[slot] = reflector.factor;
+        });
     APERTURE_UNROLL
     for (int slot = 0; slot < slots; ++slot) {
         const int column = slot * lanes + at.lane;
@@ -214,6 +238,99 @@ __global__ void __launch_bounds__(rows_threads,
         if (column < order) taus.row(0)[column] = tau[slot];
     }
     taus.store(batch);
+}
+
+/// R X = Q^H B in place, of right-hand sides in the columns behind those of R, whose rows below R
+/// are of no use. Returns the first column, counted from 1, whose diagonal is zero or not finite,
+/// or 0.
+template <int lanes, int order, int slots, int width, class T>
+__device__ __forceinline__ int substitute_behind(T (&columns)[slots][width], int lane) {
+    using R = RealOf<T>;
+    int info = 0;
+    APERTURE_UNROLL
+    for (int k = order - 1; k >= 0; --k) {
+        const R pivot = core::real_part(core::broadcast<lanes>(columns[k / lanes][k], k % lanes));
+        const bool good = usable(pivot);
+        if (!good) info = k + 1;
+        const PivotReciprocal<R> reciprocal = reciprocal_of_pivot(good ? pivot : R(1));
+        T solution[slots] = {};
+        APERTURE_UNROLL
+        for (int slot = order / lanes; slot < slots; ++slot) {
+            const bool behind = slot * lanes >= order || slot * lanes + lane >= order;
+            const T solved = columns[slot][k] * reciprocal.up * reciprocal.of_scaled;
+            columns[slot][k] = behind ? solved : columns[slot][k];
+            solution[slot] = behind ? -solved : T(R(0));
+        }
+        APERTURE_UNROLL
+        for (int row = 0; row < k; ++row) {
+            const T entry = core::broadcast<lanes>(columns[k / lanes][row], k % lanes);
+            APERTURE_UNROLL
+            for (int slot = order / lanes; slot < slots; ++slot) {
+                columns[slot][row] = core::multiply_add(columns[slot][row], entry, solution[slot]);
+            }
+        }
+    }
+    return info;
+}
+
+/// The least squares of |A x - b|, A of rows x order, for up to `sides` right-hand sides.
+template <class T, int rows, int order, int sides, int lanes>
+__global__ void __launch_bounds__(rows_threads, (qr_blocks<T>((order + sides + lanes - 1) / lanes *
+                                                              qr_width(rows))))
+    least_squares_in_columns(QrArguments<T> p) {
+    using R = RealOf<T>;
+    constexpr int slots = (order + sides + lanes - 1) / lanes;
+    constexpr int width = qr_width(rows);
+    constexpr int warps = rows_threads / core::warp_size;
+    const RowsPosition<lanes> at(p.a.extent[0]);
+    T* const shared = core::shared<T>();
+    T* const behind = shared + rows_shared_entries<T>(rows, order, lanes);
+    const WarpTile<T, 1, width, lanes> published(at, warp_area(behind, 1, width, lanes));
+    T* const of_sides =
+        shared + qr_shared_bytes<T>(rows, order, lanes) / static_cast<int>(sizeof(T)) +
+        core::warp_rank() * (sides_shared_entries<T>(rows, order, sides, lanes) / warps);
+    const StagedMatrices<T, rows, order, lanes> a(at, warp_area(shared, rows, order, lanes), p.a);
+    const StagedMatrices<T, sides, rows, lanes> b(at, of_sides, p.b);
+    a.load(p.a);
+    b.load(p.b);
+    wait_for_matrices();
+    T columns[slots][width];
+    // Fills the columns from `first` to `last` - 1.
+    const auto fill = [&](int first, int last, const auto& entry) {
+        APERTURE_UNROLL
+        for (int slot = 0; slot < slots; ++slot) {
+            const int column = slot * lanes + at.lane;
+            if (slot * lanes >= last || slot * lanes + lanes <= first) continue;
+            APERTURE_UNROLL
+            for (int row = 0; row < rows; ++row) {
+                if (column >= first && column < last) columns[slot][row] = entry(row, column);
+            }
+        }
+    };
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        APERTURE_UNROLL
+        for (int row = 0; row < width; ++row) columns[slot][row] = T(R(0));
+    }
+    fill(0, order, [&](int row, int column) { return a.row(row)[column]; });
+    const R scale = scale_columns<lanes>(columns);
+    fill(order, order + sides, [&](int row, int column) { return b.row(column - order)[row]; });
+    reflect_all_columns<lanes, rows, order>(columns, at.lane, published.row(0),
+                                            [](int, int, const Reflector<T>&) {});
+    const int info = substitute_behind<lanes, order>(columns, at.lane);
+    __syncwarp();
+    const StagedMatrices<T, sides, order, lanes> x(at, of_sides, p.x);
+    APERTURE_UNROLL
+    for (int slot = order / lanes; slot < slots; ++slot) {
+        const int side = slot * lanes + at.lane - order;
+        APERTURE_UNROLL
+        for (int row = 0; row < order; ++row) {
+            if (side < 0 || side >= sides) continue;
+            x.row(side)[row] = info == 0 ? columns[slot][row] * scale : T(R(0));
+        }
+    }
+    x.store(p.x);
+    if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
 }  // namespace aperture::dense

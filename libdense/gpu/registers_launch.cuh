@@ -177,4 +177,28 @@ bool launch_qr_in_columns(Executor& executor, const QrArguments<E>& p) {
         p.a.extent[0], lanes, qr_shared_bytes<E>(m, n, lanes), p);
 }
 
+template <class Executor, class E>
+bool launch_least_squares_in_columns(Executor& executor, const QrArguments<E>& p) {
+    const auto m = static_cast<int>(p.a.extent[1]);
+    const auto n = static_cast<int>(p.a.extent[2]);
+    if (p.x.extent[1] > tuning::most_sides) return false;
+    const int sides = tuning::compiled_sides(p.x.extent[1]);
+    const int lanes = tuning::least_squares_lanes<E>(m, n, sides);
+    if (lanes == 0) return false;
+    void (*compiled)(QrArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::least_squares_lanes<E>(order, order, ahead_sides);
+        if constexpr (its_lanes > 0) {
+            if (m == n && sides == ahead_sides) {
+                compiled = least_squares_in_columns<E, order, order, ahead_sides, its_lanes>;
+            }
+        }
+    });
+    return launch_in_rows(executor, qr_file,
+                          core::text("least_squares_in_columns<", type_name<E>(), ", ", m, ", ", n,
+                                     ", ", sides, ", ", lanes, ">"),
+                          compiled, p.a.extent[0], lanes,
+                          least_squares_shared_bytes<E>(m, n, sides, lanes), p);
+}
+
 }  // namespace aperture::dense::detail

@@ -50,6 +50,19 @@ constexpr int columns_lanes(ColumnsWork work, int rows, int columns) {
     return registers <= most ? 32 : 0;
 }
 
+/// The same for least squares of so many right-hand sides: as many threads as for the factors,
+/// which leave few of them without a column, or more where the columns do not fit.
+template <class T>
+constexpr int least_squares_lanes(int rows, int columns, int sides) {
+    constexpr int words = static_cast<int>(sizeof(T)) / 4;
+    constexpr int most = sizeof(T) == 16 ? 200 : 176;
+    int lanes = columns_lanes<T>(ColumnsWork::qr, rows, columns);
+    if (lanes == 0) return 0;
+    const auto fits = [&] { return (columns + sides + lanes - 1) / lanes * rows * words <= most; };
+    while (lanes < 32 && !fits()) lanes *= 2;
+    return fits() ? lanes : 0;
+}
+
 /// Numbers of right-hand sides that kernels are compiled for.
 constexpr int compiled_sides(long long sides) { return sides <= 1 ? 1 : sides <= 4 ? 4 : 16; }
 inline constexpr int most_sides = 16;
