@@ -34,27 +34,34 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
     const bool depth_chunks = !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
     p.units = static_cast<int>(row_chunks ? rows / chunk : rows);
     const index_t pieces = std::max<index_t>(depth_chunks ? depth / chunk : depth, 1);
+    const bool deep =
+        depth_chunks && rows > 1 && pieces >= tuning::least_deep_vector_pieces<sizeof(E)>;
     // Eight pieces fill lines or sectors. A warp has a long sum, and one of few, so that they are
     // on many multiprocessors.
-    const index_t most = pieces < 128 && rows > 1 ? 8 : core::warp_size;
+    const index_t most = deep ? std::min<index_t>(pieces / 2, pieces < 256 ? 16 : core::warp_size)
+                         : pieces < 128 && rows > 1 ? 8
+                                                    : core::warp_size;
     if (by_rows) p.lane_shift = log2_below(std::min<index_t>(p.units, 8));
     if (!interleaved) {
         p.lane_bits =
             log2_below(std::min(pieces, by_rows ? core::warp_size >> p.lane_shift : most));
     }
     // Threads beyond a block's whole problems have nothing to do.
-    const int units_at_once = vector_rows_at_once * vector_threads >> p.lane_bits;
+    const int rows_at_once = deep ? vector_pieces_at_once / 2 : vector_pieces_at_once;
+    const int units_at_once = rows_at_once * vector_threads >> p.lane_bits;
     p.by_problems = interleaved;
-    p.units_per_block = std::min(p.units, interleaved ? core::warp_size : units_at_once);
+    p.units_per_block = std::min(deep ? core::round_up(p.units, rows_at_once) : p.units,
+                                 interleaved ? core::warp_size : units_at_once);
     p.problems_per_block = units_at_once / p.units_per_block;
     if (interleaved) p.problems_per_block &= -core::warp_size;
     p.fastest = FastDivider(interleaved ? p.problems_per_block : p.units_per_block);
     p.row_blocks = static_cast<unsigned>(core::ceil_div(p.units, p.units_per_block));
     const index_t blocks = core::ceil_div(problems, index_t(p.problems_per_block)) * p.row_blocks;
     core::launch(executor,
-                 row_chunks     ? products_with_vectors<E, chunk, 1>
-                 : depth_chunks ? products_with_vectors<E, 1, chunk>
-                                : products_with_vectors<E, 1, 1>,
+                 deep           ? products_with_vectors<E, 1, chunk, 2>
+                 : row_chunks   ? products_with_vectors<E, chunk, 1, 1>
+                 : depth_chunks ? products_with_vectors<E, 1, chunk, 1>
+                                : products_with_vectors<E, 1, 1, 1>,
                  core::LaunchConfig{dim3(core::blocks_for(blocks, 1)), dim3(vector_threads)}, p);
 }
 
