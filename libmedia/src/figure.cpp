@@ -4,12 +4,12 @@
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/output_mark.hpp"
+#include "libmedia/src/png_encoder.hpp"
 
 #if APERTURE_CAIRO
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cairo.h>
-#include <png.h>
 
 #include <algorithm>
 #include <cmath>
@@ -76,23 +76,6 @@ cairo_status_t append_bytes(void* text, const unsigned char* data, unsigned leng
     } catch (const std::bad_alloc&) {
         return CAIRO_STATUS_NO_MEMORY;
     }
-}
-
-/// libpng's fast setting: a figure compresses well with any.
-std::string png_of(const Picture& picture) {
-    png_image image{};
-    image.version = PNG_IMAGE_VERSION;
-    image.width = static_cast<png_uint_32>(picture.width);
-    image.height = static_cast<png_uint_32>(picture.height);
-    image.format = PNG_FORMAT_RGB;
-    image.flags = PNG_IMAGE_FLAG_FAST;
-    std::string encoded(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
-    png_alloc_size_t bytes = encoded.size();
-    const int written = png_image_write_to_memory(&image, encoded.data(), &bytes, 0,
-                                                  picture.pixels.data(), 0, nullptr);
-    core::expects(written != 0, "figure: ", image.message);
-    encoded.resize(bytes);
-    return with_mark(std::move(encoded));
 }
 
 }  // namespace
@@ -207,7 +190,7 @@ Picture Figure::pixels() const {
 }
 
 std::string Figure::encoded(const std::string& extension) const {
-    if (extension == ".png") return png_of(pixels());
+    if (extension == ".png") return with_mark(encode_png("figure", pixels()));
     core::expects(extension == ".pdf" || extension == ".svg", "figure format ", extension,
                   ", expected .png, .pdf or .svg");
     check(cairo_status(state_->context.get()));

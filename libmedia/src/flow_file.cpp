@@ -16,12 +16,8 @@
 #include "libmedia/src/image_structure.hpp"
 #include "libmedia/src/input_file.hpp"
 #include "libmedia/src/output_mark.hpp"
+#include "libmedia/src/png_encoder.hpp"
 #include "libmedia/src/stored_image.hpp"
-
-#if APERTURE_OPENCV
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
-#endif
 
 namespace aperture::media {
 namespace {
@@ -106,28 +102,23 @@ Array<float, 3> decode_kitti(const std::string& name, const std::string& bytes) 
 std::string encode_kitti(const fs::path& path, const View<const float, 3, Host>& flow) {
     constexpr float largest = std::numeric_limits<std::uint16_t>::max();
     const auto [planes, rows, columns] = flow.extent;
-    cv::Mat encoded(static_cast<int>(rows), static_cast<int>(columns), CV_16UC3, cv::Scalar(0));
+    std::string samples;
+    samples.reserve(static_cast<std::size_t>(rows * columns * 6));
     for (index_t row = 0; row < rows; ++row) {
-        auto* out = encoded.ptr<cv::Vec3w>(static_cast<int>(row));
-        for (index_t column = 0; column < columns; ++column, ++out) {
+        for (index_t column = 0; column < columns; ++column) {
             const float red = std::round(flow(0, row, column) * kitti_scale + kitti_zero);
             const float green = std::round(flow(1, row, column) * kitti_scale + kitti_zero);
             // False for NaN as well.
-            if (red >= 0 && red <= largest && green >= 0 && green <= largest) {
-                *out = {1, static_cast<std::uint16_t>(green), static_cast<std::uint16_t>(red)};
-            }
+            const bool known = red >= 0 && red <= largest && green >= 0 && green <= largest;
+            samples += big_endian_bytes(known ? static_cast<std::uint32_t>(red) << 16 |
+                                                    static_cast<std::uint32_t>(green)
+                                              : 0);
+            samples += {'\0', known ? '\1' : '\0'};
         }
     }
-    std::vector<std::uint8_t> bytes;
-    bool done = false;
-    try {
-        done = cv::imencode(".png", encoded, bytes);
-    } catch (const cv::Exception&) {
-        // Reported below, in one line.
-    }
-    core::expects(done, path.string(), ": cannot write: ", columns, 'x', rows,
-                  " pixels cannot be encoded");
-    return with_mark({bytes.begin(), bytes.end()});
+    return with_mark(
+        encode_png(core::text(path.string(), ": cannot write"),
+                   {static_cast<int>(columns), static_cast<int>(rows), 3, 16, samples}));
 }
 
 #else

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmedia/src/image_structure.hpp"
 
+#include <zlib.h>
+
 #include <array>
 #include <bit>
 
@@ -11,29 +13,16 @@
 namespace aperture::media {
 namespace {
 
-constexpr std::size_t png_signature = 8;
 // OpenCV's own limits.
 constexpr std::uint64_t most_side = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 30;
 // Deflate needs at least two bits per 258 bytes.
 constexpr std::uint64_t deflate_gain = 1032;
 
-constexpr std::array<std::uint32_t, 256> make_crc_table() {
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-        std::uint32_t remainder = i;
-        for (int bit = 0; bit < 8; ++bit) {
-            remainder = (remainder & 1U) != 0 ? 0xedb88320U ^ remainder >> 1 : remainder >> 1;
-        }
-        table[i] = remainder;
-    }
-    return table;
-}
-
-void expects_size(const std::string& name, std::uint64_t width, std::uint64_t height) {
-    core::expects(width > 0 && height > 0, name, ": image of ", width, 'x', height, " pixels");
-    core::expects(width <= most_side && height <= most_side && width * height <= most_pixels, name,
-                  ": image of ", width, 'x', height, " pixels is too large");
+/// CRC-32 of a chunk's type and data.
+std::uint32_t png_crc(std::string_view bytes) {
+    return static_cast<std::uint32_t>(
+        crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 /// The IHDR chunk.
@@ -62,24 +51,26 @@ PngHeader png_header(const std::string& name, std::string_view body) {
 
 }  // namespace
 
-bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+void expects_size(const std::string& name, std::uint64_t width, std::uint64_t height) {
+    core::expects(width > 0 && height > 0, name, ": image of ", width, 'x', height, " pixels");
+    core::expects(width <= most_side && height <= most_side && width * height <= most_pixels, name,
+                  ": image of ", width, 'x', height, " pixels is too large");
+}
 
-std::uint32_t png_crc(std::string_view bytes) {
-    static constexpr std::array<std::uint32_t, 256> table = make_crc_table();
-    std::uint32_t remainder = ~std::uint32_t{0};
-    for (const char byte : bytes) {
-        remainder = table[(remainder ^ static_cast<std::uint8_t>(byte)) & 0xffU] ^ remainder >> 8;
-    }
-    return ~remainder;
+bool is_png(std::string_view bytes) { return bytes.starts_with(png_signature); }
+
+std::string png_chunk(const std::string& body) {
+    return big_endian_bytes(static_cast<std::uint32_t>(body.size() - 4)) + body +
+           big_endian_bytes(png_crc(body));
 }
 
 std::string check_png(const std::string& name, std::string_view bytes) {
     constexpr std::size_t frame = 12;  // length, type, checksum
-    std::string essentials(bytes.substr(0, png_signature));
+    std::string essentials(png_signature);
     PngHeader header{};
     std::uint64_t compressed = 0;
     std::string_view type;
-    for (std::size_t at = png_signature; type != "IEND";) {
+    for (std::size_t at = png_signature.size(); type != "IEND";) {
         core::expects(bytes.size() - at >= frame, name, ": truncated PNG");
         const std::size_t length = big_endian(bytes, at, 4);
         core::expects(length <= bytes.size() - at - frame, name, ": truncated PNG");
@@ -88,7 +79,8 @@ std::string check_png(const std::string& name, std::string_view bytes) {
         core::expects(
             png_crc(bytes.substr(at + 4, 4 + length)) == big_endian(bytes, at + 8 + length, 4),
             name, ": damaged PNG (checksum of a chunk)");
-        core::expects((at == png_signature) == (type == "IHDR"), name, ": damaged PNG (header)");
+        core::expects((at == png_signature.size()) == (type == "IHDR"), name,
+                      ": damaged PNG (header)");
         if (type == "IHDR") header = png_header(name, body);
         if (type == "IDAT") compressed += length;
         const bool critical = type[0] >= 'A' && type[0] <= 'Z';

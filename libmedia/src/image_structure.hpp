@@ -8,11 +8,16 @@
 
 namespace aperture::media {
 
+inline constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
+
 /// Whether `bytes` have a PNG signature.
 bool is_png(std::string_view bytes);
 
-/// CRC-32 of a chunk's type and data.
-std::uint32_t png_crc(std::string_view bytes);
+/// A chunk of a PNG file, with its length and checksum; `body`: its type and data.
+std::string png_chunk(const std::string& body);
+
+/// Throws unless images of this size can be read.
+void expects_size(const std::string& name, std::uint64_t width, std::uint64_t height);
 
 /// Validates the chunks of a PNG file (W3C PNG, section 5): lengths, checksums, IHDR first, IEND
 /// last, and at most as many pixels as the compressed data can hold. Returns the signature and the

@@ -53,9 +53,7 @@ bool has_program(const std::filesystem::path& file) {
 }  // namespace
 
 std::string png_text(const std::string& keyword, const std::string& text) {
-    const std::string body = core::text("tEXt", keyword, '\0', text);
-    return big_endian_bytes(static_cast<std::uint32_t>(body.size() - 4)) + body +
-           big_endian_bytes(png_crc(body));
+    return png_chunk(core::text("tEXt", keyword, '\0', text));
 }
 
 std::string with_mark(std::string picture, const std::string& comment) {

@@ -9,6 +9,7 @@
 #include "libmedia/src/image_structure.hpp"
 #include "libmedia/src/input_file.hpp"
 #include "libmedia/src/output_mark.hpp"
+#include "libmedia/src/png_encoder.hpp"
 #include "libmedia/src/stored_image.hpp"
 
 #if APERTURE_OPENCV
@@ -19,11 +20,6 @@
 
 namespace aperture::media {
 namespace {
-
-std::string_view bytes_of(const Picture& picture) {
-    static_assert(sizeof(Colour) == 3);
-    return {reinterpret_cast<const char*>(picture.pixels.data()), 3 * picture.pixels.size()};
-}
 
 std::string one_line(std::string text) {
     std::replace_if(
@@ -61,35 +57,23 @@ std::string encode_portable(const std::filesystem::path& target, const Picture& 
 
 #if APERTURE_OPENCV
 
-namespace {
-
-bool is_grey(const Picture& picture) {
-    return std::all_of(picture.pixels.begin(), picture.pixels.end(), [](const Colour& pixel) {
-        return pixel[0] == pixel[1] && pixel[1] == pixel[2];
-    });
-}
-
-}  // namespace
-
 AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
                        const std::string& comment) {
     const std::string portable = encode_portable(target, picture, one_line(comment));
     if (!portable.empty()) return new_file(target, portable);
     const std::string extension = target.extension().string();
     const std::string format = extension.empty() ? ".png" : extension;
-    core::expects(cv::haveImageWriter(format), target.string(),
-                  ": cannot write: unsupported picture format ", format);
-    cv::Mat stored;
-    const cv::Mat rgb(picture.height, picture.width, CV_8UC3,
-                      const_cast<Colour*>(picture.pixels.data()));
-    if (format == ".png" && is_grey(picture)) {
-        cv::extractChannel(rgb, stored, 0);
-    } else {
-        cv::cvtColor(rgb, stored, cv::COLOR_RGB2BGR);
+    const std::string name = core::text(target.string(), ": cannot write");
+    if (format == ".png") {
+        return new_file(target, with_mark(encode_png(name, picture), one_line(comment)));
     }
+    core::expects(cv::haveImageWriter(format), name, ": unsupported picture format ", format);
+    cv::Mat stored;
+    cv::cvtColor(
+        cv::Mat(picture.height, picture.width, CV_8UC3, const_cast<Colour*>(picture.pixels.data())),
+        stored, cv::COLOR_RGB2BGR);
     std::vector<std::uint8_t> encoded;
-    core::expects(cv::imencode(format, stored, encoded), target.string(),
-                  ": cannot write: the picture cannot be encoded");
+    core::expects(cv::imencode(format, stored, encoded), name, ": the picture cannot be encoded");
     return new_file(target, with_mark({encoded.begin(), encoded.end()}, one_line(comment)));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aperture/core/view.hpp"
@@ -38,6 +39,12 @@ struct Picture {
     /// Blends `colour` over the pixel with `opacity` in [0,1]; ignores pixels outside the picture.
     void blend(int x, int y, Colour colour, float opacity);
 };
+
+/// [row][column][red, green, blue]
+inline std::string_view bytes_of(const Picture& picture) {
+    static_assert(sizeof(Colour) == 3);
+    return {reinterpret_cast<const char*>(picture.pixels.data()), 3 * picture.pixels.size()};
+}
 
 /// The name of a written picture: `target`; in a build without OpenCV, with the extension .ppm
 /// unless it is .ppm or .pgm.
