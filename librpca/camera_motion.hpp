@@ -18,9 +18,13 @@ namespace aperture::rpca {
 
 /// The deviation of the median frame; infinite if no motion converged.
 double usual_deviation(const std::vector<signal::GlobalMotion>& motions);
-/// Whether a fifth of the frames are more than 0.3 pixels from their median position, and most of
+/// A camera that moves by less, in pixels, is still.
+inline constexpr double least_shake = 0.3;
+/// From this extent on images of half of it show whether a camera moves.
+inline constexpr index_t least_halved = 128;
+/// Whether a fifth of the frames are `least` pixels or more from their median position, and most of
 /// them have a shift.
-bool shakes(const std::vector<signal::GlobalMotion>& shifts);
+bool shakes(const std::vector<signal::GlobalMotion>& shifts, double least);
 /// Their maps; where a motion did not converge one that leads nowhere.
 std::vector<signal::PixelMap> maps_of(const std::vector<signal::GlobalMotion>& motions);
 
@@ -92,20 +96,31 @@ typename CameraMotion<Executor>::Found CameraMotion<Executor>::find(Executor& ex
     };
     if (automatic && std::min(rows, columns) < 16) return still();
 
+    using Images = core::Array<float, 3, Space>;
     FramePixels<Executor> pixels(executor);
     const auto sampled = every(frame_step(count), count);
     const core::Extents<3> extent{static_cast<index_t>(sampled.size()), rows, columns};
-    core::Array<float, 3, Space> sample(extent), moved(extent);
-    core::Array<float, 2, Space> reference(size);
-    pixels.means(frames, sampled, sample.view());
-    const auto find_median = [&](const core::Array<float, 3, Space>& images) {
+    core::Array<float, 2, Space> reference;
+    const auto find_median = [&](const Images& images) {
+        reference.reshape({images.extent()[1], images.extent()[2]});
         const index_t values = reference.size();
         pixels.median({images.data(), {extent[0], values}}, {reference.data(), {values}});
     };
-    find_median(sample);
-    const auto shifts = fit_frames(executor, reference, sample, signal::MotionModel::shift);
-    if (automatic && !shakes(shifts)) return still();
+    const auto shifts_of = [&](const Images& images) {
+        find_median(images);
+        return fit_frames(executor, reference, images, signal::MotionModel::shift);
+    };
+    Images sample(extent);
+    pixels.means(frames, sampled, sample.view());
+    if (automatic && std::min(rows, columns) >= least_halved) {
+        Images halves({extent[0], rows / 2, columns / 2});
+        pixels.halve(std::as_const(sample).view(), halves.view());
+        if (!shakes(shifts_of(halves), least_shake / 2)) return still();
+    }
+    const auto shifts = shifts_of(sample);
+    if (automatic && !shakes(shifts, least_shake)) return still();
 
+    Images moved(extent);
     const core::Extents<4> planes{extent[0], 1, rows, columns};
     pixels.move({sample.data(), planes}, maps_of(shifts), {}, {moved.data(), planes});
     const double before = automatic ? pixels.difference(sample, moved, reference) : 0;

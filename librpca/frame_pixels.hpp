@@ -32,6 +32,7 @@ APERTURE_HD float counted_difference(float value, float reference) {
 ///     void means(ConstFrames, which, to)       means of the channels of frames which[0], ...
 ///     void median(frames, to)                  [frame][value], of up to most_sampled frames; that
 ///                                              of an even number is the mean of the middle two
+///     void halve(images, to)                   downsamples [image][row][column]
 ///     void move(ConstFrames, maps, instead, to)
 ///                                              to(p) = frame(map p); where it has no value that
 ///                                              of `instead`, or if that is empty unseen

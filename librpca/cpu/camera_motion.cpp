@@ -71,7 +71,7 @@ double usual_deviation(const std::vector<GlobalMotion>& motions) {
     return deviations.empty() ? std::numeric_limits<double>::infinity() : median_of(deviations);
 }
 
-bool shakes(const std::vector<GlobalMotion>& shifts) {
+bool shakes(const std::vector<GlobalMotion>& shifts, double least) {
     std::vector<double> y, x;
     for (const GlobalMotion& shift : shifts) {
         if (!shift.converged) continue;
@@ -87,7 +87,7 @@ bool shakes(const std::vector<GlobalMotion>& shifts) {
     }
     const auto fifth = distances.begin() + static_cast<std::ptrdiff_t>(4 * y.size() / 5);
     std::nth_element(distances.begin(), fifth, distances.end());
-    return *fifth >= 0.3;
+    return *fifth >= least;
 }
 
 std::vector<PixelMap> maps_of(const std::vector<GlobalMotion>& motions) {

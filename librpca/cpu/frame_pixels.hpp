@@ -9,6 +9,7 @@
 #include "aperture/rpca/temporal_median.hpp"
 #include "aperture/signal/global_motion.hpp"
 #include "aperture/signal/registration.hpp"
+#include "aperture/signal/resample.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/frame_pixels.hpp"
 #include "librpca/medians.hpp"
@@ -41,6 +42,13 @@ class FramePixels<core::Cpu> {
     void median(core::View<const float, 2, core::Host> frames,
                 core::View<float, 1, core::Host> to) {
         temporal_median(cpu_, frames, to);
+    }
+
+    void halve(ConstImages images, core::View<float, 3, core::Host> to) {
+        core::for_each_task(cpu_, to.extent[0], 0, [&](index_t i, std::byte*) {
+            core::Cpu one(1);
+            signal::downsample(one, images[i], to[i]);
+        });
     }
 
     void move(ConstFrames frames, const std::vector<signal::PixelMap>& maps, ConstFrames instead,

@@ -8,6 +8,7 @@
 #include "librpca/frame_pixels.hpp"
 #include "librpca/gpu/own_pixel.cuh"
 #include "libsignal/bicubic_sample.hpp"
+#include "libsignal/gpu/resample.cuh"
 
 namespace aperture::rpca::gpu {
 
@@ -180,6 +181,11 @@ class FramePixels {
     void median(core::View<const float, 2, Space> frames, core::View<float, 1, Space> to) {
         core::launch(executor_, &gpu::median_kernel, gpu::for_each_pixel(to.size()),
                      core::kernel_view(frames), to.data);
+    }
+
+    void halve(ConstImages images, core::View<float, 3, Space> to) {
+        signal::gpu::downsample(executor_, signal::gpu::planes_of(images),
+                                static_cast<int>(to.extent[0]), signal::gpu::planes_of(to));
     }
 
     void move(ConstFrames frames, const std::vector<signal::PixelMap>& maps, ConstFrames instead,

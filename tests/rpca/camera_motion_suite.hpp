@@ -48,14 +48,14 @@ inline Shift shake(index_t i, double reach) {
 }
 
 /// Two channels, of which one is darker.
-inline Clip clip_of(index_t frames, double reach) {
+inline Clip clip_of(index_t frames, double reach, core::Extents<2> size = {rows, columns}) {
     std::mt19937 random(1);
     std::normal_distribution<float> noise(0, 1);
-    Clip clip({frames, 2, rows, columns});
+    Clip clip({frames, 2, size[0], size[1]});
     for (index_t i = 0; i < frames; ++i) {
         const Shift by = shake(i, reach);
-        for (index_t y = 0; y < rows; ++y) {
-            for (index_t x = 0; x < columns; ++x) {
+        for (index_t y = 0; y < size[0]; ++y) {
+            for (index_t x = 0; x < size[1]; ++x) {
                 const float value =
                     scene(static_cast<double>(y) - by.y, static_cast<double>(x) - by.x);
                 clip(i, 0, y, x) = value + noise(random);
@@ -112,6 +112,17 @@ TYPED_TEST_P(CameraMotionSuite, OfAStillCameraIsNone) {
     const CameraPath asked = this->runner.find(clip_of(12, 0), Stabilise::shift);
     EXPECT_TRUE(asked.moves());
     EXPECT_LT(asked.shake(), 0.1);
+}
+
+// Half of their size decides.
+TYPED_TEST_P(CameraMotionSuite, OfLargeFramesIsSeenFromAThirdOfAPixelOn) {
+    const auto path = [&](double reach) {
+        return this->runner.find(clip_of(8, reach, {128, 136}), Stabilise::automatic);
+    };
+    EXPECT_FALSE(path(0.2).moves());
+    const CameraPath moving = path(0.6);
+    ASSERT_TRUE(moving.moves());
+    EXPECT_NEAR(moving.shake(), 0.6, 0.1);
 }
 
 TYPED_TEST_P(CameraMotionSuite, BringsFramesToOneAndBackgroundsBack) {
@@ -238,6 +249,7 @@ TYPED_TEST_P(CameraMotionSuite, IsThatOfTheCpu) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(CameraMotionSuite, OfAStillCameraIsNone,
+                            OfLargeFramesIsSeenFromAThirdOfAPixelOn,
                             BringsFramesToOneAndBackgroundsBack, KeepsWhatHasNoMotion,
                             TakesWhatCamerasGive, RefusesWhatItIsNotFor, IsThatOfTheCpu);
 
