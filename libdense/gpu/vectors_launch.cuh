@@ -38,7 +38,7 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
         depth_chunks && rows > 1 && pieces >= tuning::least_deep_vector_pieces<sizeof(E)>;
     // Eight pieces fill lines or sectors. A warp has a long sum, and one of few, so that they are
     // on many multiprocessors.
-    const index_t most = deep ? std::min<index_t>(pieces / 2, pieces < 256 ? 16 : core::warp_size)
+    const index_t most = deep                       ? std::min<index_t>(pieces / 2, 16)
                          : pieces < 128 && rows > 1 ? 8
                                                     : core::warp_size;
     if (by_rows) p.lane_shift = log2_below(std::min<index_t>(p.units, 8));

@@ -248,7 +248,7 @@ TYPED_TEST_P(BlasSuite, MultipliesVectors) {
             this->check_gemv(op, 33, 40, some, one, layout, 0);
             this->check_gemv(op, 8, 12, one, zero, layout, 4);
             this->check_gemv(op, 129, 64, some, zero, layout, 0);
-            this->check_gemv(op, 3, 1040, one, zero, layout, 0);
+            this->check_gemv(op, 3, 256, one, zero, layout, 0);
         }
     }
     for (int n : {1, 2, 3, 4, 7, 8, 9, 31, 32}) {
