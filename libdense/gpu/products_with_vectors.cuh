@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(vector_threads, 3)
         p.x.data + first_problem * p.x.stride[0] + lane * depth_width * p.x.stride[1];
     const index_t problems = p.a.extent[0] - first_problem;
     const T* from[at_once];
-    const T* factor[factors];
+    const T* factor[factors] = {};
     unsigned problem[at_once], row[at_once];  // in the block
     bool exists[at_once];
     APERTURE_UNROLL
