@@ -54,6 +54,27 @@ template <class P, std::size_t count>
     return x[0];
 }
 
+/// Calls add(l, r, reals of the piece) for the packs from r on of runs l < count: of long runs in
+/// the order of memory, which the processor fetches ahead.
+template <class R, int count, class Add>
+[[gnu::always_inline]] inline void for_each_piece(core::index_t first, core::index_t end,
+                                                  const Add& add) {
+    using core::index_t;
+    constexpr index_t at_once = core::lanes<R>;
+    constexpr index_t long_run = 96 / static_cast<index_t>(sizeof(R));
+    if (end - first <= long_run) {
+        for (index_t r = first; r < end; r += at_once) {
+#pragma GCC unroll 16
+            for (int l = 0; l < count; ++l) add(l, r, std::min(at_once, end - r));
+        }
+    } else {
+#pragma GCC unroll 16
+        for (int l = 0; l < count; ++l) {
+            for (index_t r = first; r < end; r += at_once) add(l, r, std::min(at_once, end - r));
+        }
+    }
+}
+
 /// Lane l is the sum of products of reals r in [first, end) of two runs, which are at a(l, r) and
 /// x(l, r).
 template <Second second, Scalar T, class Left, class Right>
@@ -64,14 +85,10 @@ template <Second second, Scalar T, class Left, class Right>
     constexpr std::make_integer_sequence<int, count> all{};
     if constexpr (!is_complex<T>) {
         core::Pack<R> sum[count] = {};
-        for (core::index_t r = first; r < end; r += count) {
-            const core::index_t some = std::min<core::index_t>(count, end - r);
-#pragma GCC unroll 16
-            for (int l = 0; l < count; ++l) {
-                sum[l] = core::multiply_add<R>(load_some(a(l, r), some), load_some(x(l, r), some),
-                                               sum[l]);
-            }
-        }
+        for_each_piece<R, count>(first, end, [&](int l, core::index_t r, core::index_t some) {
+            sum[l] =
+                core::multiply_add<R>(load_some(a(l, r), some), load_some(x(l, r), some), sum[l]);
+        });
         return {core::sums_of_lanes<R, count>(sum)};
     } else {
         // Half of the runs at a time: products with x, then with x whose parts are exchanged.
@@ -79,17 +96,13 @@ template <Second second, Scalar T, class Left, class Right>
         core::Pack<R> totals[2];
         for (int h = 0; h < 2; ++h) {
             core::Pack<R> sum[count] = {};
-            for (core::index_t r = first; r < end; r += count) {
-                const core::index_t some = std::min<core::index_t>(count, end - r);
-#pragma GCC unroll 8
-                for (int l = 0; l < half; ++l) {
-                    const core::Pack<R> left = load_some(a(h * half + l, r), some);
-                    const core::Pack<R> right = load_some(x(h * half + l, r), some);
-                    const core::Pack<R> exchanged = exchange_neighbours<R>(right, all);
-                    sum[l] = core::multiply_add<R>(left, right, sum[l]);
-                    sum[half + l] = core::multiply_add<R>(left, exchanged, sum[half + l]);
-                }
-            }
+            for_each_piece<R, half>(first, end, [&](int l, core::index_t r, core::index_t some) {
+                const core::Pack<R> left = load_some(a(h * half + l, r), some);
+                const core::Pack<R> right = load_some(x(h * half + l, r), some);
+                const core::Pack<R> exchanged = exchange_neighbours<R>(right, all);
+                sum[l] = core::multiply_add<R>(left, right, sum[l]);
+                sum[half + l] = core::multiply_add<R>(left, exchanged, sum[half + l]);
+            });
 #pragma GCC unroll 8
             for (int l = 0; l < half; ++l) {
                 core::Pack<R>& negated = sum[second == Second::plain ? l : half + l];
