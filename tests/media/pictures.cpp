@@ -98,6 +98,14 @@ TEST(Picture, PngComesBack) {
     EXPECT_EQ(read.at<cv::Vec3b>(0, 0), cv::Vec3b(30, 20, 10));
     EXPECT_THROW(write_picture(folder / "a.nonsense", picture), core::InvalidArgument);
 }
+
+TEST(Picture, PngIsOfASizeThatCanBeRead) {
+    const TemporaryFolder folder;
+    const Picture wide((1 << 20) + 1, 1, {});
+    EXPECT_THROW(write_picture(folder / "none.png", Picture()), core::InvalidArgument);
+    EXPECT_THROW(write_picture(folder / "wide.png", wide), core::InvalidArgument);
+    EXPECT_THAT(folder.entries(), ElementsAre());
+}
 #else
 TEST(Picture, WithoutOpenCvPngBecomesPpm) {
     const TemporaryFolder folder;
