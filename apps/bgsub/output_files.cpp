@@ -37,8 +37,11 @@ bool on_outline(rpca::MaskView mask, index_t row, index_t column) {
 /// Tints and outlines the marked pixels of the frame. The mask has the frame's size.
 media::Picture draw_overlay(const media::Picture& frame, rpca::MaskView mask) {
     media::Picture picture = frame;
-    for (index_t row = 0; row < mask.extent[0]; ++row) {
-        for (index_t column = 0; column < mask.extent[1]; ++column) {
+    const auto [rows, columns] = mask.extent;
+    for (index_t row = 0; row < rows; ++row) {
+        const std::uint8_t* const marks = mask.data + row * columns;
+        if (std::count(marks, marks + columns, 0) == columns) continue;
+        for (index_t column = 0; column < columns; ++column) {
             if (!marked(mask, row, column)) continue;
             picture.blend(static_cast<int>(column), static_cast<int>(row), tint,
                           on_outline(mask, row, column) ? 1.0F : tint_opacity);
@@ -51,22 +54,27 @@ rpca::MaskView mask_of(const ResultFrames& results, index_t frame) {
     return std::as_const(results.masks).view()[frame];
 }
 
+media::Picture overlay_of(const ResultFrames& results, index_t frame) {
+    return draw_overlay(results.pictures[static_cast<std::size_t>(frame)], mask_of(results, frame));
+}
+
 media::VideoCoding coding_of(Content content) {
     return content == Content::mask ? media::VideoCoding::lossless_grey : media::VideoCoding::lossy;
 }
 
-media::Picture draw(Content content, const ResultFrames& results, index_t frame) {
+/// Calls `use` with the picture of a frame's results, of a mask with its levels.
+template <class Use>
+void draw(Content content, const ResultFrames& results, index_t frame, const Use& use) {
     switch (content) {
         case Content::background:
-            return media::to_picture(std::as_const(results.background).view()[frame]);
+            return use(media::to_picture(std::as_const(results.background).view()[frame]));
         case Content::foreground:
-            return media::to_picture(std::as_const(results.difference).view()[frame]);
+            return use(media::to_picture(std::as_const(results.difference).view()[frame]));
         case Content::mask:
-            return media::to_picture(mask_of(results, frame));
+            return use(mask_of(results, frame));
         case Content::overlay:
-            break;
+            return use(overlay_of(results, frame));
     }
-    return draw_overlay(results.pictures[static_cast<std::size_t>(frame)], mask_of(results, frame));
 }
 
 class Video final : public ResultOutput {
@@ -78,7 +86,7 @@ class Video final : public ResultOutput {
                   coding_of(content)) {}
     void write(const ResultFrames& results) override {
         for (index_t i = results.first; i < results.last; ++i) {
-            writer_.write(draw(content_, results, i));
+            draw(content_, results, i, [&](const auto& drawn) { writer_.write(drawn); });
         }
     }
     std::optional<media::AtomicFile> finish() override { return writer_.finish(); }
@@ -94,9 +102,11 @@ class Pictures final : public ResultOutput {
         : content_(content), folder_(std::move(folder)), comment_(std::move(comment)) {}
     void write(const ResultFrames& results) override {
         for (index_t i = results.first; i < results.last; ++i) {
-            media::new_picture(numbered_file(folder_, results.number(i), ".png"),
-                               draw(content_, results, i), comment_)
-                .commit_unsynced();
+            draw(content_, results, i, [&](const auto& drawn) {
+                media::new_picture(numbered_file(folder_, results.number(i), ".png"), drawn,
+                                   comment_)
+                    .commit_unsynced();
+            });
             ++frames_;
         }
     }
@@ -128,7 +138,7 @@ void for_each_frame(Content content, const ResultFrames& results, const Write& w
                 write(mask_of(results, i));
                 break;
             case Content::overlay: {
-                media::Picture picture = draw(content, results, i);
+                media::Picture picture = overlay_of(results, i);
                 write(core::View<const std::uint8_t, 3, core::Host>(picture.view()));
                 break;
             }

@@ -26,7 +26,10 @@ ResultWriters::ResultWriters(const BgsubOptions& options, const OutputDescriptio
             },
             [&w] {
                 const core::Stopwatch watch;
-                if (auto file = w.output->finish()) w.file.emplace(std::move(*file));
+                if (auto file = w.output->finish()) {
+                    file->sync();  // beside the others'
+                    w.file.emplace(std::move(*file));
+                }
                 w.ms += watch.ms();
             });
     }

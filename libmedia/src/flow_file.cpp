@@ -83,11 +83,11 @@ std::string encode_flo(const View<const float, 3, Host>& flow) {
 
 Array<float, 3> decode_kitti(const std::string& name, const std::string& bytes) {
     const StoredImage image = decode_image(name, bytes);
-    core::expects(image.channels == 3 && image.bits == 16, name, ": an image of ", image.bits,
+    core::expects(image.channels == 3 && image.bits() == 16, name, ": an image of ", image.bits(),
                   " bits, ", image.channels == 3 ? "colour" : "grey",
                   "; KITTI flow requires 16 bits, colour");
     Array<float, 3> flow({2, image.height, image.width});
-    const std::uint16_t* in = image.samples.data();
+    const std::uint16_t* in = std::get<std::vector<std::uint16_t>>(image.samples).data();
     for (index_t row = 0; row < image.height; ++row) {
         for (index_t column = 0; column < image.width; ++column, in += 3) {
             const bool valid = in[2] != 0;

@@ -3,17 +3,50 @@
 #include "aperture/media/image_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <span>
+#include <variant>
 #include <vector>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/input_file.hpp"
+#include "libmedia/src/split_samples.hpp"
 #include "libmedia/src/stored_image.hpp"
 
 namespace aperture::media {
 
 using core::index_t;
+
+namespace {
+
+/// Samples [row][column][channel] as planes, of which `largest` becomes 255.
+template <class Sample>
+void store_planes(const std::vector<Sample>& samples, std::uint32_t largest,
+                  core::View<float, 3, core::Host> planes) {
+    const auto [channels, rows, columns] = planes.extent;
+    const index_t pixels = rows * columns;
+    const auto split = [&](const auto& level) {
+        float* const first = planes.data;
+        if (channels == 1) {
+            split_samples(samples.data(), pixels, std::array{first}, level);
+        } else {
+            split_samples(samples.data(), pixels,
+                          std::array{first, first + pixels, first + 2 * pixels}, level);
+        }
+    };
+    if (largest == 255) {
+        split([](Sample sample) { return static_cast<float>(sample); });
+        return;
+    }
+    // A division for each level, not for each sample.
+    std::vector<float> levels(std::size_t{largest} + 1);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        levels[i] = static_cast<float>(static_cast<double>(i) * 255.0 / largest);
+    }
+    split([&](Sample sample) { return levels[sample]; });
+}
+
+}  // namespace
 
 Image read_image(const std::filesystem::path& path) {
     Image image;
@@ -24,21 +57,9 @@ Image read_image(const std::filesystem::path& path) {
 void read_image(const std::filesystem::path& path, Image& image) {
     const StoredImage stored = decode_image(path.string(), read_whole(path));
     image.planes.reshape({stored.channels, stored.height, stored.width});
-    image.bits = stored.bits;
-    const auto pixels =
-        static_cast<std::size_t>(stored.height) * static_cast<std::size_t>(stored.width);
-    // A division for each level, not for each sample.
-    std::vector<float> levels(std::size_t{stored.largest} + 1);
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-        levels[i] = static_cast<float>(static_cast<double>(i) * 255.0 / stored.largest);
-    }
-    for (index_t c = 0; c < stored.channels; ++c) {
-        const std::uint16_t* in = stored.samples.data() + c;
-        for (float& out : std::span(&image.planes(c, 0, 0), pixels)) {
-            out = levels[*in];
-            in += stored.channels;
-        }
-    }
+    image.bits = stored.bits();
+    std::visit([&](const auto& samples) { store_planes(samples, stored.largest, image.planes); },
+               stored.samples);
 }
 
 namespace {

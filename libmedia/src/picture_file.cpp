@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "aperture/core/error.hpp"
+#include "aperture/media/image_file.hpp"
 #include "aperture/media/picture.hpp"
 #include "libmedia/src/image_structure.hpp"
 #include "libmedia/src/input_file.hpp"
@@ -57,13 +58,25 @@ std::string encode_portable(const std::filesystem::path& target, const Picture& 
 
 #if APERTURE_OPENCV
 
+namespace {
+
+std::string error_prefix(const std::filesystem::path& target) {
+    return core::text(target.string(), ": cannot write");
+}
+
+/// The extension, ".png" if there is none.
+std::string format_of(const std::filesystem::path& target) {
+    return target.has_extension() ? target.extension().string() : ".png";
+}
+
+}  // namespace
+
 AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
                        const std::string& comment) {
     const std::string portable = encode_portable(target, picture, one_line(comment));
     if (!portable.empty()) return new_file(target, portable);
-    const std::string extension = target.extension().string();
-    const std::string format = extension.empty() ? ".png" : extension;
-    const std::string name = core::text(target.string(), ": cannot write");
+    const std::string format = format_of(target);
+    const std::string name = error_prefix(target);
     if (format == ".png") {
         return new_file(target, with_mark(encode_png(name, picture), one_line(comment)));
     }
@@ -77,12 +90,32 @@ AtomicFile new_picture(const std::filesystem::path& target, const Picture& pictu
     return new_file(target, with_mark({encoded.begin(), encoded.end()}, one_line(comment)));
 }
 
+AtomicFile new_picture(const std::filesystem::path& target,
+                       core::View<const std::uint8_t, 2, core::Host> levels,
+                       const std::string& comment) {
+    if (format_of(target) != ".png") return new_picture(target, to_picture(levels), comment);
+    const auto [rows, columns] = levels.extent;
+    std::string bytes;
+    bytes.reserve(static_cast<std::size_t>(levels.size()));
+    for (core::index_t y = 0; y < rows; ++y) {
+        for (core::index_t x = 0; x < columns; ++x) bytes += static_cast<char>(levels(y, x));
+    }
+    const PngPixels pixels{static_cast<int>(columns), static_cast<int>(rows), 1, 8, bytes};
+    return new_file(target, with_mark(encode_png(error_prefix(target), pixels), one_line(comment)));
+}
+
 #else
 
 AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
                        const std::string& comment) {
     const std::filesystem::path file = picture_name(target);
     return new_file(file, encode_portable(file, picture, one_line(comment)));
+}
+
+AtomicFile new_picture(const std::filesystem::path& target,
+                       core::View<const std::uint8_t, 2, core::Host> levels,
+                       const std::string& comment) {
+    return new_picture(target, to_picture(levels), comment);
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/stored_image.hpp"
@@ -36,7 +37,6 @@ class PngDecoder {
         image.width = static_cast<int>(png_get_image_width(png_, info_));
         image.height = static_cast<int>(png_get_image_height(png_, info_));
         image.channels = png_get_channels(png_, info_);
-        image.bits = png_get_bit_depth(png_, info_);
         const std::size_t row_bytes = png_get_rowbytes(png_, info_);
         pixels_.resize(row_bytes * static_cast<std::size_t>(image.height));
         for (int pass = 0; pass < passes; ++pass) {
@@ -48,8 +48,10 @@ class PngDecoder {
         png_read_end(png_, nullptr);
         return true;
     }
+    /// Of a sample: 8 or 16.
+    int bits() const { return png_get_bit_depth(png_, info_); }
     /// Samples of 8 bits, or of 16 bits in native byte order.
-    const std::vector<png_byte>& pixels() const { return pixels_; }
+    std::vector<png_byte>& pixels() { return pixels_; }
 
   private:
     [[noreturn]] static void fail(png_structp png, png_const_charp) { png_longjmp(png, 1); }
@@ -74,13 +76,14 @@ StoredImage decode_png(const std::string& name, std::string_view bytes) {
     PngDecoder decoder(bytes);
     StoredImage image;
     core::expects(decoder.decode(image), name, ": not an image, or a damaged one");
-    const std::vector<png_byte>& pixels = decoder.pixels();
-    if (image.bits == 8) {
-        image.samples.assign(pixels.begin(), pixels.end());
+    std::vector<png_byte>& pixels = decoder.pixels();
+    if (decoder.bits() == 8) {
+        image.samples = std::move(pixels);
     } else {
         image.largest = 65535;
-        image.samples.resize(pixels.size() / sizeof(std::uint16_t));
-        std::memcpy(image.samples.data(), pixels.data(), pixels.size());
+        std::vector<std::uint16_t> samples(pixels.size() / sizeof(std::uint16_t));
+        std::memcpy(samples.data(), pixels.data(), pixels.size());
+        image.samples = std::move(samples);
     }
     return image;
 }

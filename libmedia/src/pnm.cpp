@@ -70,10 +70,9 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
                   ", expected 1 to 65535");
 
     StoredImage image{static_cast<int>(width), static_cast<int>(height),
-                      kind == '3' || kind == '6' ? 3 : 1, largest < 256 ? 8 : 16,
-                      static_cast<std::uint32_t>(largest)};
+                      kind == '3' || kind == '6' ? 3 : 1, static_cast<std::uint32_t>(largest)};
     // A plain sample needs at least a separator and a digit; one separator ends a binary header.
-    const std::size_t width_of_sample = plain ? 2 : static_cast<std::size_t>(image.bits / 8);
+    const std::size_t width_of_sample = plain || largest > 255 ? 2 : 1;
     const std::size_t first = numbers.position() + (plain ? 0 : 1);
     core::expects(first > bytes.size() || plain || is_space(bytes[first - 1]), name,
                   ": damaged PNM: no space after the maximum");
@@ -82,22 +81,29 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
     core::expects(width * height <= room / image.channels, name, ": truncated PNM: ", width, 'x',
                   height, " pixels do not fit into ", bytes.size(), " bytes");
 
-    image.samples.resize(static_cast<std::size_t>(width * height * image.channels));
-    std::size_t at = first;
+    const auto count = static_cast<std::size_t>(width * height * image.channels);
     if (!plain && largest == 255) {
-        std::transform(bytes.begin() + static_cast<std::ptrdiff_t>(first),
-                       bytes.begin() + static_cast<std::ptrdiff_t>(first + image.samples.size()),
-                       image.samples.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
+        const std::string_view samples = bytes.substr(first, count);
+        image.samples = std::vector<std::uint8_t>(samples.begin(), samples.end());
         return image;
     }
-    for (std::uint16_t& sample : image.samples) {
+    std::size_t at = first;
+    const auto next = [&] {
         const std::int64_t value =
             plain ? numbers.next() : std::int64_t{big_endian(bytes, at, width_of_sample)};
         at += width_of_sample;
         core::expects(value <= largest, name, ": damaged PNM: sample ", value,
                       " exceeds the maximum of ", largest);
-        sample = static_cast<std::uint16_t>(value);
-    }
+        return value;
+    };
+    if (largest > 255) image.samples = std::vector<std::uint16_t>();
+    std::visit(
+        [&]<class Sample>(std::vector<Sample>& samples) {
+            samples.resize(count);
+            std::generate(samples.begin(), samples.end(),
+                          [&] { return static_cast<Sample>(next()); });
+        },
+        image.samples);
     return image;
 }
 

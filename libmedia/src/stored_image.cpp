@@ -36,16 +36,17 @@ cv::Mat decode(const std::string& name, const std::string& bytes) {
 }
 
 template <class Sample>
-void copy_samples(const cv::Mat& decoded, StoredImage& image) {
-    image.samples.resize(decoded.total() * static_cast<std::size_t>(image.channels));
-    std::uint16_t* out = image.samples.data();
+std::vector<Sample> samples_of(const cv::Mat& decoded, int channels) {
+    std::vector<Sample> samples(decoded.total() * static_cast<std::size_t>(channels));
+    Sample* out = samples.data();
     for (int row = 0; row < decoded.rows; ++row) {
         const auto* in = decoded.ptr<Sample>(row);
         for (int column = 0; column < decoded.cols; ++column, in += decoded.channels()) {
             // OpenCV's order is blue, green, red, alpha.
-            for (int c = image.channels - 1; c >= 0; --c) *out++ = in[c];
+            for (int c = channels - 1; c >= 0; --c) *out++ = in[c];
         }
     }
+    return samples;
 }
 
 }  // namespace
@@ -61,11 +62,10 @@ StoredImage decode_image(const std::string& name, const std::string& bytes) {
                   ": floating-point or signed samples, expected unsigned 8 or 16 bits");
     StoredImage image{decoded.cols, decoded.rows, decoded.channels() < 3 ? 1 : 3};
     if (decoded.depth() == CV_8U) {
-        copy_samples<std::uint8_t>(decoded, image);
+        image.samples = samples_of<std::uint8_t>(decoded, image.channels);
     } else {
-        image.bits = 16;
         image.largest = 65535;
-        copy_samples<std::uint16_t>(decoded, image);
+        image.samples = samples_of<std::uint16_t>(decoded, image.channels);
     }
     return image;
 }

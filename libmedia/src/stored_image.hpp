@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace aperture::media {
@@ -14,10 +15,13 @@ namespace aperture::media {
 struct StoredImage {
     int width = 0;
     int height = 0;
-    int channels = 1;                      ///< 1 (grey) or 3 (red, green, blue)
-    int bits = 8;                          ///< 8 or 16
-    std::uint32_t largest = 255;           ///< sample value of full intensity
-    std::vector<std::uint16_t> samples{};  ///< [row][column][channel]
+    int channels = 1;             ///< 1 (grey) or 3 (red, green, blue)
+    std::uint32_t largest = 255;  ///< sample value of full intensity
+    /// [row][column][channel]
+    std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>> samples{};
+
+    /// Bits of a sample: 8 or 16.
+    int bits() const { return samples.index() == 0 ? 8 : 16; }
 };
 
 /// Whether `bytes` have a PNM header: P2, P3, P5 or P6.

@@ -5,6 +5,7 @@
 #include "aperture/core/error.hpp"
 #include "libmedia/src/container_end.hpp"
 #include "libmedia/src/input_file.hpp"
+#include "libmedia/src/split_samples.hpp"
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
@@ -52,14 +53,11 @@ std::optional<Image> VideoReader::next() {
     }
     Image image{core::Array<float, 3>({3, frame.rows, frame.cols})};
     for (int row = 0; row < frame.rows; ++row) {
-        const auto* in = frame.ptr<std::uint8_t>(row);
         // OpenCV's order is blue, green, red.
-        for (int channel = 0; channel < 3; ++channel) {
-            float* out = &image.planes(channel, row, 0);
-            for (int column = 0; column < frame.cols; ++column) {
-                out[column] = in[3 * column + 2 - channel];
-            }
-        }
+        const std::array planes{&image.planes(2, row, 0), &image.planes(1, row, 0),
+                                &image.planes(0, row, 0)};
+        split_samples(frame.ptr<std::uint8_t>(row), frame.cols, planes,
+                      [](std::uint8_t sample) { return static_cast<float>(sample); });
     }
     return image;
 }

@@ -115,7 +115,9 @@ struct VideoWriter::State {
           size(width, height),
           grey(coding == VideoCoding::lossless_grey) {}
     void open(AVRational rate);
+    void begin_frame(bool of_levels, core::index_t width, core::index_t height);
     void convert(const Picture& picture);
+    void end_frame();
     void encode(const AVFrame* next);
     void expects_done(int result) const;
 };
@@ -168,14 +170,23 @@ void VideoWriter::State::open(AVRational rate) {
     }
 }
 
-void VideoWriter::State::convert(const Picture& picture) {
+void VideoWriter::State::begin_frame(bool of_levels, core::index_t width, core::index_t height) {
+    core::expects(encoder != nullptr, shown, ": the video is already finished");
+    core::expects(of_levels == grey, shown, ": cannot write: a frame in ",
+                  of_levels ? "grey in a video in colour" : "colour in a grey video");
+    core::expects(width == size.width && height == size.height, shown,
+                  ": cannot write: a frame of ", width, 'x', height, " pixels in a video of ",
+                  size.width, 'x', size.height);
     expects_done(av_frame_make_writable(frame.get()));
+}
+
+void VideoWriter::State::end_frame() {
+    frame->pts = written++;
+    encode(frame.get());
+}
+
+void VideoWriter::State::convert(const Picture& picture) {
     const cv::Mat rgb(size, CV_8UC3, const_cast<Colour*>(picture.pixels.data()));
-    if (grey) {
-        cv::Mat to(size, CV_8UC1, frame->data[0], static_cast<std::size_t>(frame->linesize[0]));
-        cv::cvtColor(rgb, to, cv::COLOR_RGB2GRAY);
-        return;
-    }
     cv::copyMakeBorder(rgb, even, 0, size.height % 2, 0, size.width % 2, cv::BORDER_REPLICATE);
     const std::uint8_t* rows = even.data;
     const int stride = static_cast<int>(even.step);
@@ -208,14 +219,20 @@ VideoWriter::VideoWriter(const std::filesystem::path& target, int width, int hei
 }
 
 void VideoWriter::write(const Picture& frame) {
-    const cv::Size size = state_->size;
-    core::expects(state_->encoder != nullptr, state_->shown, ": the video is already finished");
-    core::expects(frame.width == size.width && frame.height == size.height, state_->shown,
-                  ": cannot write: a frame of ", frame.width, 'x', frame.height,
-                  " pixels in a video of ", size.width, 'x', size.height);
+    state_->begin_frame(false, frame.width, frame.height);
     state_->convert(frame);
-    state_->frame->pts = state_->written++;
-    state_->encode(state_->frame.get());
+    state_->end_frame();
+}
+
+void VideoWriter::write(core::View<const std::uint8_t, 2, core::Host> levels) {
+    const auto [rows, columns] = levels.extent;
+    state_->begin_frame(true, columns, rows);
+    const core::View<std::uint8_t, 2, core::Host> to(state_->frame->data[0], levels.extent,
+                                                     {state_->frame->linesize[0], 1});
+    for (core::index_t y = 0; y < rows; ++y) {
+        for (core::index_t x = 0; x < columns; ++x) to(y, x) = levels(y, x);
+    }
+    state_->end_frame();
 }
 
 AtomicFile VideoWriter::finish() {
@@ -239,6 +256,7 @@ VideoWriter::VideoWriter(const std::filesystem::path& target, int, int, double, 
                                 ": cannot write: a video requires a build with OpenCV");
 }
 void VideoWriter::write(const Picture&) {}
+void VideoWriter::write(core::View<const std::uint8_t, 2, core::Host>) {}
 AtomicFile VideoWriter::finish() { return std::move(state_->file); }
 
 #endif

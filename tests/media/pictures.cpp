@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
 #include "aperture/core/error.hpp"
+#include "aperture/media/image_file.hpp"
 #include "aperture/media/output_mark.hpp"
 #include "aperture/media/picture.hpp"
 #include "tests/media/cube_files.hpp"
@@ -48,6 +52,25 @@ TEST(Picture, PgmHoldsTheLuma) {
     EXPECT_EQ(read_bytes(folder / "a.pgm"),
               "P5\n# Aperture signal processing\n3 1\n255\n\x4c\x96\x09");
     EXPECT_THAT(folder.entries(), ElementsAre("a.pgm"));
+}
+
+TEST(Picture, LevelsGiveTheSameFileAsTheirPicture) {
+    const TemporaryFolder folder;
+    constexpr core::index_t rows = 7;
+    constexpr core::index_t columns = 5;
+    std::vector<std::uint8_t> stored(std::size_t{rows * columns});
+    std::iota(stored.begin(), stored.end(), std::uint8_t{100});
+    // Columns one after the other.
+    const core::View<const std::uint8_t, 2, core::Host> levels(stored.data(), {rows, columns},
+                                                               {1, rows});
+    for (const char* const name : {"a.png", "a.ppm", "a.pgm"}) {
+        new_picture(folder / name, levels, "a clip").commit();
+        const auto file = picture_name(folder / name);
+        const std::string bytes = read_bytes(file);
+        new_picture(folder / name, to_picture(levels), "a clip").commit();
+        EXPECT_EQ(bytes, read_bytes(file)) << name;
+        EXPECT_EQ(read_image(file).planes(0, 2, 3), levels(2, 3)) << name;
+    }
 }
 
 TEST(Picture, WithACommentIsRecognisedIfItIsWhole) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
+#include <vector>
 
 #include "aperture/core/error.hpp"
 #include "aperture/media/video_file.hpp"
@@ -18,6 +20,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 #if APERTURE_OPENCV
+
+using Levels = core::View<const std::uint8_t, 2, core::Host>;
 
 /// Colours of the left and the right half of a frame.
 constexpr Colour left{200, 40, 40};
@@ -91,11 +95,12 @@ TEST(VideoWriter, LosslessGreyKeepsEveryGreyAndTheSize) {
     for (const auto& [width, height] : {std::array{64, 48}, std::array{33, 21}, std::array{1, 1}}) {
         VideoWriter writer(folder / "a.mkv", width, height, 12.5, VideoCoding::lossless_grey);
         for (int i = 0; i < frames; ++i) {
-            Picture picture(width, height, Colour{});
+            // Columns first, and more than the frame has.
+            core::Array<std::uint8_t, 2> levels({width + 1, height + 2});
             for (int y = 0; y < height; ++y) {
-                for (int x = 0; x < width; ++x) picture.at(x, y).fill(grey(i, y, x));
+                for (int x = 0; x < width; ++x) levels(x, y) = grey(i, y, x);
             }
-            writer.write(picture);
+            writer.write(Levels(levels.data(), {height, width}, {1, height + 2}));
         }
         writer.finish().commit();
         VideoReader reader(folder / "a.mkv");
@@ -119,15 +124,20 @@ TEST(VideoWriter, LosslessGreyKeepsEveryGreyAndTheSize) {
 
 TEST(VideoWriter, SameFramesGiveTheSameBytes) {
     const TemporaryFolder folder;
-    const auto bytes = [&](VideoCoding coding) {
+    const auto bytes = [&](VideoCoding coding, const auto& frame) {
         VideoWriter writer(folder / "a", 64, 48, 25, coding);
-        for (int i = 0; i < 9; ++i) writer.write(halves(64, 48, i));
+        for (int i = 0; i < 9; ++i) writer.write(frame(i));
         writer.finish().commit();
         return read_bytes(folder / "a");
     };
-    for (const VideoCoding coding : {VideoCoding::lossy, VideoCoding::lossless_grey}) {
-        EXPECT_EQ(bytes(coding), bytes(coding));
-    }
+    const auto picture = [](int frame) { return halves(64, 48, frame); };
+    EXPECT_EQ(bytes(VideoCoding::lossy, picture), bytes(VideoCoding::lossy, picture));
+    core::Array<std::uint8_t, 2> levels({48, 64});
+    const auto filled = [&](int frame) {
+        std::iota(levels.begin(), levels.end(), static_cast<std::uint8_t>(frame));
+        return std::as_const(levels).view();
+    };
+    EXPECT_EQ(bytes(VideoCoding::lossless_grey, filled), bytes(VideoCoding::lossless_grey, filled));
 }
 
 TEST(VideoWriter, ReplacesOnCommitAndNotBefore) {
@@ -156,6 +166,19 @@ TEST(VideoWriter, RefusesWhatItCannotWrite) {
     EXPECT_THAT(
         error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).write(halves(32, 18, 0)); }),
         HasSubstr("a frame of 32x18 pixels in a video of 32x16"));
+    VideoWriter grey(folder / "a.mkv", 32, 16, 25, VideoCoding::lossless_grey);
+    EXPECT_THAT(error_of([&] { grey.write(halves(32, 16, 0)); }),
+                HasSubstr("a frame in colour in a grey video"));
+    const std::vector<std::uint8_t> levels(size_t{32} * 18);
+    EXPECT_THAT(error_of([&] {
+                    grey.write(Levels(levels.data(), {18, 32}));
+                }),
+                HasSubstr("a frame of 32x18 pixels in a video of 32x16"));
+    EXPECT_THAT(
+        error_of([&] {
+            VideoWriter(folder / "a.mp4", 32, 16, 25).write(Levels(levels.data(), {16, 32}));
+        }),
+        HasSubstr("a frame in grey in a video in colour"));
     EXPECT_THAT(folder.entries(), IsEmpty());
 }
 

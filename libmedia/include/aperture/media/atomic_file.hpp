@@ -30,7 +30,9 @@ class AtomicFile {
 
     /// Appends bytes.
     void write(std::string_view bytes);
-    /// Makes the bytes durable (fsync) and gives the file its name. Call once.
+    /// Makes the bytes durable (fsync).
+    void sync();
+    /// Makes the bytes durable and gives the file its name. Call once.
     void commit();
     /// Gives the file its name at once. It is whole for every reader, but after a failure of power
     /// only if `sync_file_system` has been called. For files by the thousand: a disk takes
@@ -49,7 +51,6 @@ class AtomicFile {
     std::filesystem::path hidden_name(const std::filesystem::path& folder) const;
     void open_unnamed(const std::filesystem::path& folder);
     void open_hidden(const std::filesystem::path& folder);
-    void sync();
     void link_hidden_name();
     void rename_to_target();
     void sync_folder() const;

@@ -59,6 +59,10 @@ std::filesystem::path write_picture(const std::filesystem::path& target, const P
 /// become spaces.
 AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture,
                        const std::string& comment = "");
+/// The same of grey levels [row][column].
+AtomicFile new_picture(const std::filesystem::path& target,
+                       core::View<const std::uint8_t, 2, core::Host> levels,
+                       const std::string& comment = "");
 /// Whether the file is a whole PNG or PNM picture with the comment with which it was written.
 bool is_whole_picture(const std::filesystem::path& file, const std::string& comment);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "aperture/core/owned.hpp"
@@ -11,12 +12,12 @@
 
 namespace aperture::media {
 
-/// Fidelity of a video.
+/// Colours and fidelity of a video.
 enum class VideoCoding {
-    /// MP4: H.264 if FFmpeg has x264, else MPEG-4. Levels change slightly, and chroma has half
-    /// resolution. An odd last row or column is there twice.
+    /// In colour. MP4: H.264 if FFmpeg has x264, else MPEG-4. Levels change slightly, and chroma
+    /// has half resolution. An odd last row or column is there twice.
     lossy,
-    /// Matroska: FFV1, available in every FFmpeg. Greys are exact; colours become grey.
+    /// Grey levels, which are exact. Matroska: FFV1, available in every FFmpeg.
     lossless_grey,
 };
 
@@ -37,8 +38,10 @@ class VideoWriter {
     VideoWriter(const std::filesystem::path& target, int width, int height,
                 double frames_per_second, VideoCoding coding = VideoCoding::lossy);
 
-    /// The next frame, which must have the size of the video.
+    /// The next frame, which must have the size of the video: of a lossy one a picture, of a grey
+    /// one levels [row][column].
     void write(const Picture& frame);
+    void write(core::View<const std::uint8_t, 2, core::Host> levels);
     /// Completes and returns the uncommitted video, which must have at least one frame. Nothing can
     /// be written afterwards.
     AtomicFile finish();
