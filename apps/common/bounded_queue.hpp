@@ -14,6 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include "aperture/core/executor.hpp"
+
 namespace aperture::apps {
 
 /// Passes items from one thread, the producer, to another, the consumer, in their order. It holds a
@@ -122,6 +124,7 @@ class ReadAhead {
 
   private:
     void read(const std::function<std::optional<T>()>& next) {
+        core::share_processors();
         try {
             while (std::optional<T> item = next()) {
                 if (!queue_.push(std::move(*item))) return;
@@ -170,6 +173,7 @@ class Worker {
 
   private:
     void run(const std::function<void(const T&)>& work, const std::function<void()>& finish) {
+        core::share_processors();
         try {
             for (const T* item = nullptr; (item = queue_.front()) != nullptr; queue_.pop()) {
                 if (abandoned_) return;

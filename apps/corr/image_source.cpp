@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/executor.hpp"
 #include "aperture/core/timing.hpp"
 
 namespace aperture::apps {
@@ -65,6 +66,7 @@ void ImageSource::recycle(media::Image image) {
 }
 
 void ImageSource::read_images() {
+    core::share_processors();
     std::unique_lock lock(mutex_);
     while (true) {
         room_.wait(lock, [&] {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <omp.h>
 
+#include <atomic>
 #include <fstream>
 
 #include "aperture/core/executor.hpp"
@@ -47,6 +48,13 @@ Cpu::Cpu(int threads) : threads_(threads == 0 ? omp_get_max_threads() : threads)
 std::string Cpu::name() const {
     return text(processor_name(), ", ", threads_, threads_ == 1 ? " thread, " : " threads, ",
                 instruction_set());
+}
+
+void share_processors() {
+    // A second thread for this one, which stays idle, since OpenMP counts its own threads alone.
+    std::atomic<int> threads = 0;
+#pragma omp parallel num_threads(2)
+    ++threads;
 }
 
 std::byte* Cpu::scratch(int thread, std::size_t bytes) {

@@ -3,12 +3,17 @@
 #include "aperture/core/executor.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <functional>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -28,6 +33,42 @@ TEST(Cpu, TakesTheThreadsItIsGiven) {
     EXPECT_THROW(Cpu(-1), InvalidArgument);
     EXPECT_NE(Cpu(3).name().find("3 threads"), std::string::npos);
     EXPECT_NE(Cpu(1).name().find("1 thread,"), std::string::npos);
+}
+
+/// Processor seconds of all threads while all but one wait for that one, again and again.
+double seconds_of_waiting() {
+    constexpr int rounds = 100;
+    const std::clock_t before = std::clock();
+#pragma omp parallel num_threads(omp_get_num_procs())
+    for (int i = 0; i < rounds; ++i) {
+        if (omp_get_thread_num() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+#pragma omp barrier
+    }
+    return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+}
+
+TEST(Cpu, ThreadsLeaveTheirProcessorsToOneThatShares) {
+    if (omp_get_num_procs() == 1) GTEST_SKIP() << "needs two processors";
+    // OpenMP reads its variables when a program starts.
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    ::unsetenv("OMP_WAIT_POLICY");
+    EXPECT_EXIT(
+        {
+            const double alone = seconds_of_waiting();
+            std::promise<void> shared;
+            std::promise<void> end;
+            std::jthread sharing([&] {
+                share_processors();
+                shared.set_value();
+                end.get_future().wait();
+            });
+            shared.get_future().wait();
+            const double beside = seconds_of_waiting();
+            end.set_value();
+            std::fprintf(stderr, "%f s alone, %f s beside\n", alone, beside);
+            std::exit(beside < alone / 4 ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
 }
 
 TEST(Cpu, ScratchGrowsOnly) {

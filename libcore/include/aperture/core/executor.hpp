@@ -53,6 +53,12 @@ class Cpu {
     std::vector<Array<std::byte, 1, Host>> scratch_;
 };
 
+/// For a thread that works while a Cpu computes on others, as one that reads files: call it before
+/// the work. Until the thread ends, the Cpu's threads leave their processors while they wait for
+/// each other. Otherwise, if they are as many as the processors, they occupy all of them for
+/// milliseconds, and wait for the one of them whose processor the other thread has.
+void share_processors();
+
 /// Runs operations on one GPU, in order, on a stream of its own or a caller's (OnStream). Calls are
 /// asynchronous unless their comment says otherwise. An executor belongs to one host thread, and
 /// may be moved to another one. Device arrays are on the GPU of the executor that the calling
