@@ -82,8 +82,13 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
     core::expects(channels == 1 || channels == 3, "picture has ", channels,
                   " channels, expected 1 or 3");
     constexpr index_t most = std::numeric_limits<int>::max();
-    core::expects(rows <= most && columns <= most, "picture of ", columns, 'x', rows, " pixels");
-    Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});
+    core::expects(rows > 0 && rows <= most && columns > 0 && columns <= most, "picture of ",
+                  columns, 'x', rows, " pixels");
+    Picture picture;
+    picture.width = static_cast<int>(columns);
+    picture.height = static_cast<int>(rows);
+    picture.pixels.reserve(static_cast<std::size_t>(rows * columns));
+    std::vector<Colour> pixels(static_cast<std::size_t>(columns));
     std::vector<std::uint8_t> levels(static_cast<std::size_t>(channels * columns));
     const std::uint8_t* const red = levels.data();
     const std::uint8_t* const green = channels == 1 ? red : red + columns;
@@ -92,8 +97,9 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
         for (index_t c = 0; c < channels; ++c) {
             store_levels(planes[c][row], levels.data() + c * columns);
         }
-        Colour* const pixels = picture.pixels.data() + row * columns;
-        for (index_t x = 0; x < columns; ++x) pixels[x] = {red[x], green[x], blue[x]};
+        Colour* const to = pixels.data();
+        for (index_t x = 0; x < columns; ++x) to[x] = {red[x], green[x], blue[x]};
+        picture.pixels.insert(picture.pixels.end(), pixels.begin(), pixels.end());
     }
     return picture;
 }
