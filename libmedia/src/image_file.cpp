@@ -23,11 +23,10 @@ namespace {
 template <class Sample>
 void store_planes(const std::vector<Sample>& samples, std::uint32_t largest,
                   core::View<float, 3, core::Host> planes) {
-    const auto [channels, rows, columns] = planes.extent;
-    const index_t pixels = rows * columns;
+    const index_t pixels = planes.extent[1] * planes.extent[2];
     const auto split = [&](const auto& level) {
         float* const first = planes.data;
-        if (channels == 1) {
+        if (planes.extent[0] == 1) {
             split_samples(samples.data(), pixels, std::array{first}, level);
         } else {
             split_samples(samples.data(), pixels,
