@@ -39,7 +39,7 @@ media::Picture draw_overlay(const media::Picture& frame, rpca::MaskView mask) {
     media::Picture picture = frame;
     const auto [rows, columns] = mask.extent;
     for (index_t row = 0; row < rows; ++row) {
-        const std::uint8_t* const marks = mask.data + row * columns;
+        const std::uint8_t* const marks = &mask(row, 0);
         if (std::count(marks, marks + columns, 0) == columns) continue;
         for (index_t column = 0; column < columns; ++column) {
             if (!marked(mask, row, column)) continue;

@@ -7,6 +7,7 @@
 #include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_qr.hpp"
 #include "libdense/cpu/matrix_products.hpp"
+#include "libdense/cpu/order_four.hpp"
 #include "libdense/cpu/vector_sums.hpp"
 
 namespace aperture::dense {
@@ -23,6 +24,11 @@ template <Scalar T, class Finish>
 void for_each_dot(core::Cpu& cpu, const VectorBatch<const T, core::Host>& a,
                   const VectorBatch<const T, core::Host>& c, const Finish& finish) {
     using lanes::part_entries;
+    if constexpr (lanes::has_order_four<T>) {
+        if (lanes::are_fours(a) && lanes::are_fours(c)) {
+            return lanes::for_each_dot_of_fours<T>(cpu, a, c, finish);
+        }
+    }
     if (a.stride[1] == 1 && c.stride[1] == 1) {
         return lanes::for_each_row_sum<lanes::Second::conjugated, T>(cpu, as_rows(a), c, finish);
     }
@@ -158,6 +164,14 @@ template <lanes::Second second, Scalar T>
 void multiply_vectors(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
                       const VectorBatch<const T, core::Host>& x, T beta,
                       const VectorBatch<T, core::Host>& y) {
+    if constexpr (lanes::has_order_four<T>) {
+        if (lanes::is_four_by_four(a) && x.stride[1] == 1) {
+            return lanes::for_each_four_by_four<T>(
+                cpu, a, x, [&](index_t first, int count, const lanes::Element<T>& sum) {
+                    update_entries(alpha, sum, beta, y, first, count);
+                });
+        }
+    }
     // Rows of less than half a pack are read in less time by lanes.
     const bool are_short = 2 * reals<T> * a.extent[2] < lanes::width<T>;
     const Order order = order_of(a);
@@ -171,6 +185,26 @@ void multiply_vectors(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::
                 update_entries(alpha, sum, beta, y, first, count);
             });
     }
+}
+
+/// C = alpha A B + beta C if there is a kernel for these matrices of order 4. Returns whether.
+template <Scalar T>
+bool multiply_order_four(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
+                         const MatrixBatch<const T, core::Host>& b, T beta,
+                         const MatrixBatch<T, core::Host>& c) {
+    using lanes::is_four_by_four;
+    if constexpr (lanes::has_order_four<T>) {
+        if (!is_four_by_four(b) || !is_four_by_four(c)) return false;
+        if (is_four_by_four(a)) {
+            lanes::multiply_fours<false>(cpu, alpha, a, b, beta, c);
+            return true;
+        }
+        if (is_four_by_four(transposed(a))) {
+            lanes::multiply_fours<true>(cpu, alpha, transposed(a), b, beta, c);
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -251,14 +285,20 @@ void gemm(core::Cpu& cpu, Op op_a, Op op_b, T alpha, MatrixBatch<const T, core::
     const auto rows = static_cast<int>(c.extent[1]);
     const auto columns = static_cast<int>(c.extent[2]);
     const auto depth = static_cast<int>(OperandShape(op_a, a).columns);
+    const auto left = turned(op_a, a);
+    const auto right = turned(op_b, b);
+    if (multiply_order_four<T>(cpu, alpha, left, right, beta, c) ||
+        multiply_order_four<T>(cpu, alpha, transposed(right), transposed(left), beta,
+                               transposed(c))) {
+        return;
+    }
     const auto interleaved = [](const auto& batch) { return order_of(batch) == Order::problems; };
     // Fewer columns would leave too many lanes empty; four take less time in lanes of problems.
     const bool many = columns > 4 && 2 * reals<T> * columns >= lanes::width<T>;
     if (many && !interleaved(a) && !interleaved(b) && !interleaved(c)) {
-        const auto operand = [](Op op, const auto& batch) {
-            return lanes::Operand<T>{turned(op, batch), lanes::is_complex<T> && op == Op::adjoint};
-        };
-        return lanes::multiply_by_rows<T>(cpu, operand(op_a, a), operand(op_b, b), alpha, beta, c);
+        const auto is_conjugated = [](Op op) { return lanes::is_complex<T> && op == Op::adjoint; };
+        return lanes::multiply_by_rows<T>(cpu, {left, is_conjugated(op_a)},
+                                          {right, is_conjugated(op_b)}, alpha, beta, c);
     }
     lanes::for_each_pack<T>(
         cpu, a.extent[0],

@@ -206,6 +206,7 @@ TYPED_TEST_P(BlasSuite, MultipliesMatrices) {
     for (Op op_a : ops) {
         for (Op op_b : ops) {
             for (Order layout : layouts) {
+                this->check_gemm(op_a, op_b, 4, 4, 4, some, some, layout, 0);
                 this->check_gemm(op_a, op_b, 5, 7, 3, one, zero, layout, 0);
                 this->check_gemm(op_a, op_b, 17, 4, 9, some, some, layout, 3);
             }
@@ -234,6 +235,7 @@ TYPED_TEST_P(BlasSuite, MultipliesMatrices) {
 }
 
 TYPED_TEST_P(BlasSuite, ProductsDependNeitherOnLayoutsNorOnNeighbours) {
+    this->check_bits_of_gemm(4, 4, 4);
     this->check_bits_of_gemm(12, 8, 20);
     this->check_bits_of_gemm(40, 36, 52);
 }
