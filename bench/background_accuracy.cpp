@@ -54,10 +54,10 @@ Found judge(core::Cpu& cpu, const BackgroundPeer& peer, const Task& task) {
     const BackgroundModel model = peer.begin();
     Found found;
     core::Array<std::uint8_t, 2> mask;
-    while (const std::optional<apps::ClipFrame> frame = reader.next()) {
-        const index_t number = frame->truth_number;
+    for (apps::Clip frame; reader.read(frame); frame = {}) {
+        const index_t number = frame.truth_numbers.front();
         if (number > task.last) break;
-        const double model_ms = model(frame->picture, mask);
+        const double model_ms = model(frame.pictures.front(), mask);
         if (number < task.first) {
             ++found.before;
             continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "aperture/signal/resample.hpp"
@@ -46,39 +47,67 @@ std::optional<index_t> number_in_name(const std::filesystem::path& file) {
 
 }  // namespace
 
-void Clip::append(ClipFrame frame) {
-    values.insert(values.end(), frame.values.begin(), frame.values.end());
-    pictures.push_back(std::move(frame.picture));
-    numbers.push_back(frame.number);
-    truth_numbers.push_back(frame.truth_number);
+void ClipValues::clear(index_t in_front, index_t others) {
+    memory_.reshape({in_front + others});
+    begin_ = end_ = in_front;
 }
 
-void Clip::drop(index_t count) {
-    values.erase(values.begin(), values.begin() + count * shape.values());
-    pictures.erase(pictures.begin(), pictures.begin() + count);
-    numbers.erase(numbers.begin(), numbers.begin() + count);
-    truth_numbers.erase(truth_numbers.begin(), truth_numbers.begin() + count);
+void ClipValues::grow(index_t in_front, index_t behind) {
+    ClipValues larger;
+    larger.clear(in_front, size() + behind);
+    std::copy_n(data(), size(), larger.append(size()));
+    *this = std::move(larger);
+}
+
+float* ClipValues::append(index_t count) {
+    if (end_ + count > memory_.size()) grow(begin_, std::max(size(), count));
+    end_ += count;
+    return memory_.data() + end_ - count;
+}
+
+void ClipValues::prepend(const float* from, index_t count) {
+    if (count > begin_) grow(count, 0);
+    begin_ -= count;
+    std::copy_n(from, count, data());
+}
+
+void Clip::prepend(Clip& before, index_t count) {
+    const index_t dropped = before.frames() - count;
+    values.prepend(before.values.data() + dropped * shape.values(), count * shape.values());
+    const auto add = [&](auto& to, auto& from) {
+        to.insert(to.begin(), std::make_move_iterator(from.begin() + dropped),
+                  std::make_move_iterator(from.end()));
+    };
+    add(pictures, before.pictures);
+    add(numbers, before.numbers);
+    add(truth_numbers, before.truth_numbers);
 }
 
 ClipReader::ClipReader(const BgsubOptions& options)
     : colour_(options.colour),
       pictures_(options.saves(Content::overlay)),
       reader_(options.frame_inputs(), options.frames),
-      first_(reader_.next()) {
-    core::expects(first_.has_value(), reader_.name(), ": no frames found");
-    first_name_ = first_->name;
-    source_size_ = first_->grey.extent();
+      next_(reader_.next()) {
+    core::expects(next_.has_value(), reader_.name(), ": no frames found");
+    first_name_ = next_->name;
+    source_size_ = next_->grey.extent();
     shape_ = shape_of(options, source_size_);
 }
 
-std::optional<ClipFrame> ClipReader::next() {
-    const std::optional<Frame> frame =
-        first_ ? std::exchange(first_, std::nullopt) : reader_.next();
-    if (!frame) return std::nullopt;
-    const core::Extents<2>& size = frame->grey.extent();
+bool ClipReader::at_end() {
+    if (!next_) next_ = reader_.next();
+    if (!next_) return true;
+    const core::Extents<2>& size = next_->grey.extent();
     core::expects(size == source_size_,
-                  size_mismatch(frame->name, size, first_name_, source_size_));
-    return prepare(*frame);
+                  size_mismatch(next_->name, size, first_name_, source_size_));
+    return false;
+}
+
+bool ClipReader::read(Clip& clip) {
+    if (at_end()) return false;
+    append(*next_, clip);
+    next_.reset();
+    return true;
 }
 
 void expects_several_frames(const FrameReader& source, index_t frames) {
@@ -86,32 +115,33 @@ void expects_several_frames(const FrameReader& source, index_t frames) {
                   "name a video, a folder or more images, or more --frames");
 }
 
-ClipFrame ClipReader::prepare(const Frame& frame) {
+void ClipReader::append(const Frame& frame, Clip& clip) {
     const auto [channels, rows, columns] = shape_;
     const core::Array<float, 3>& planes = frame.image.planes;
     const index_t stored = planes.extent()[0];
     const auto named = reader_.is_video() ? std::nullopt : number_in_name(frame.name);
-    ClipFrame made{frame.number,
-                   named.value_or(frame.number + 1),
-                   core::Array<float, 3>({channels, rows, columns}),
-                   {}};
+    media::Picture picture;
     if (pictures_) {
         if (source_size_ == shape_.size()) {
-            made.picture = media::to_picture(planes);
+            picture = media::to_picture(planes);
         } else {
             core::Array<float, 3> colours({stored, rows, columns});
             for (index_t c = 0; c < stored; ++c) {
                 fit(cpu_, planes.view()[c], colours.view()[c]);
             }
-            made.picture = media::to_picture(colours);
+            picture = media::to_picture(colours);
         }
     }
+    const core::View<float, 3, Host> values(clip.values.append(shape_.values()),
+                                            {channels, rows, columns});
     for (index_t c = 0; c < channels; ++c) {
         const ConstPlane from =
             colour_ == FrameColour::grey ? ConstPlane(frame.grey) : planes.view()[c % stored];
-        fit(cpu_, from, made.values.view()[c]);
+        fit(cpu_, from, values[c]);
     }
-    return made;
+    clip.pictures.push_back(std::move(picture));
+    clip.numbers.push_back(frame.number);
+    clip.truth_numbers.push_back(named.value_or(frame.number + 1));
 }
 
 }  // namespace aperture::apps

@@ -25,26 +25,39 @@ struct FrameShape {
     bool operator==(const FrameShape&) const = default;
 };
 
-/// A frame in the size and colours in which it is processed.
-struct ClipFrame {
-    index_t number = 0;            ///< in the sequence, from 0
-    index_t truth_number = 0;      ///< of its true mask
-    core::Array<float, 3> values;  ///< [channel][row][column], 0 to 255
-    media::Picture picture;        ///< in colour, for the overlay; empty if there is none
+/// Values one after the other, to which more are added at both ends.
+class ClipValues {
+  public:
+    /// Removes all, and provides memory for so many values that will come in front, and others.
+    void clear(index_t in_front, index_t others);
+
+    float* data() { return memory_.data() + begin_; }
+    const float* data() const { return memory_.data() + begin_; }
+    index_t size() const { return end_ - begin_; }
+    /// Adds values, which are not initialised, and returns the first of them.
+    float* append(index_t count);
+    void prepend(const float* from, index_t count);
+
+  private:
+    /// Moves the values to memory with room for so many more.
+    void grow(index_t in_front, index_t behind);
+
+    core::Array<float, 1> memory_;
+    index_t begin_ = 0;
+    index_t end_ = 0;
 };
 
-/// Consecutive frames in memory.
+/// Consecutive frames in memory, in the size and colours in which they are processed.
 struct Clip {
     FrameShape shape;
-    std::vector<float> values;             ///< [frame][channel][row][column]
-    std::vector<media::Picture> pictures;  ///< of ClipFrame
-    std::vector<index_t> numbers;
-    std::vector<index_t> truth_numbers;
+    ClipValues values;                     ///< [frame][channel][row][column], 0 to 255
+    std::vector<media::Picture> pictures;  ///< in colour, for the overlay; empty if there is none
+    std::vector<index_t> numbers;          ///< in the sequence, from 0
+    std::vector<index_t> truth_numbers;    ///< of their true masks
 
     index_t frames() const { return static_cast<index_t>(numbers.size()); }
-    void append(ClipFrame frame);
-    /// Removes the first `count` frames.
-    void drop(index_t count);
+    /// Adds the last `count` frames of the clip before this one in front.
+    void prepend(Clip& before, index_t count);
 };
 
 /// Reads and scales the frames of a sequence in the calling thread alone: others compute meanwhile.
@@ -56,18 +69,21 @@ class ClipReader {
 
     const FrameShape& shape() const { return shape_; }
     const FrameReader& source() const { return reader_; }
-    /// Returns the next frame, or nothing at the end. Throws core::InvalidArgument for a frame that
-    /// cannot be read or whose size differs from the first frame's.
-    std::optional<ClipFrame> next();
+    /// Appends the next frame to the clip; returns false at the end. Throws core::InvalidArgument,
+    /// with the clip unchanged, for a frame that cannot be read or whose size differs from the
+    /// first frame's.
+    bool read(Clip& clip);
+    /// Whether no frame is left. Reads the next one; throws as `read` does.
+    bool at_end();
 
   private:
-    ClipFrame prepare(const Frame& frame);
+    void append(const Frame& frame, Clip& clip);
 
     core::Cpu cpu_{1};
     FrameColour colour_;
     bool pictures_;
     FrameReader reader_;
-    std::optional<Frame> first_;  ///< until it is returned
+    std::optional<Frame> next_;  ///< if it has been read
     std::string first_name_;
     core::Extents<2> source_size_{};
     FrameShape shape_;

@@ -57,13 +57,14 @@ Samples sample_frames(const BgsubOptions& options) {
         const auto free = core::available_memory();
         if (free && bytes > static_cast<double>(*free)) return {};
         try {
-            while (auto frame = reader.next()) clip.append(std::move(*frame));
+            while (reader.read(clip)) {
+            }
         } catch (const core::InvalidArgument&) {
             // The run reports it.
         }
         const auto [channels, rows, columns] = clip.shape;
         Samples samples({clip.frames(), channels, rows, columns});
-        std::copy(clip.values.begin(), clip.values.end(), samples.begin());
+        std::copy_n(clip.values.data(), samples.size(), samples.begin());
         return samples;
     } catch (const core::InvalidArgument&) {
         return {};

@@ -26,6 +26,12 @@ constexpr index_t unlimited = std::numeric_limits<index_t>::max();
 /// Frames read ahead, and frames whose results wait to be written, where they follow one by one.
 constexpr index_t frames_between = 16;
 
+/// Frames that are read together.
+struct NextFrames {
+    Clip clip;
+    bool is_last = false;  ///< no frame follows
+};
+
 /// Reads, solves and writes at the same time: frames are read ahead in one thread, outputs have
 /// threads of their own, and this one computes.
 class Subtraction {
@@ -46,7 +52,7 @@ class Subtraction {
             expects_several_frames(reader_.source(), reader_.source().expected());
         }
         check_outputs(options, reader_.source());
-        found_.shape = clip_.shape = reader_.shape();
+        found_.shape = reader_.shape();
         most_frames_ = fitting_frames();
     }
 
@@ -69,17 +75,12 @@ class Subtraction {
         const core::Stopwatch watch;
         description_.frames_per_second =
             reader_.source().frames_per_second() / static_cast<double>(options_.frames.step);
-        frames_.emplace(static_cast<std::size_t>(read_ahead()), [this] { return read_frame(); });
-        read(first_frames());
-        if (frames_->at_end()) expects_several_frames(reader_.source(), clip_.frames());
-        warn_of_few_frames(clip_.frames(), console_);
+        frames_.emplace(options_.online() ? frames_between : 1, [this] { return read_next(); });
+        take_first();
         open();
-        for (bool last = false; !last;) {
-            // The next window also contains the overlap, so only its first half is written here.
-            last = frames_->at_end();
-            work(clip_.frames() - (last ? 0 : options_.overlap / 2));
-            if (!last) advance();
-        }
+        // The next window also contains the overlap, so only its first half is written here.
+        for (; !is_last_; advance()) work(clip_.frames() - options_.overlap / 2);
+        work(clip_.frames());
         finish(outputs);
         found_.moving_share /= static_cast<double>(found_.frames * found_.shape.pixels());
         if (options_.stabilise != rpca::Stabilise::off) {
@@ -101,10 +102,8 @@ class Subtraction {
         return options_.window > 0 ? options_.window : unlimited;
     }
 
-    /// Frames that are read while others are solved.
-    index_t read_ahead() const {
-        return options_.window > 0 ? options_.window - options_.overlap : frames_between;
-    }
+    /// Frames for whose values there is memory while others are solved.
+    index_t read_ahead() const { return options_.window > 0 ? options_.window : frames_between; }
     /// Results that wait to be written while others are computed.
     index_t write_behind() const { return options_.online() ? frames_between : 1; }
 
@@ -118,8 +117,8 @@ class Subtraction {
             const index_t window =
                 expected > 0 ? std::min(first_frames(), expected) : first_frames();
             const index_t all = expected > 0 ? expected : unlimited;
-            // One more is being read.
-            const index_t kept = std::min(window + read_ahead() + 1, all);
+            // One more is read to know whether there is one.
+            const index_t kept = window < all ? window + read_ahead() + 1 : all;
             const index_t written = options_.online() ? write_behind() : window < all ? window : 0;
             const double bytes = need.of(window, kept, written);
             core::expects(bytes <= static_cast<double>(*free),
@@ -150,39 +149,58 @@ class Subtraction {
 
     std::string frame_size() const { return size_text(found_.shape.size()); }
 
-    /// In the reading thread.
-    std::optional<ClipFrame> read_frame() {
+    /// In the reading thread: calls `step` in its turn.
+    template <class Step>
+    bool read_in_turn(const Step& step) {
         const std::lock_guard lock(turn_);
         const core::Stopwatch watch;
-        std::optional<ClipFrame> frame = reader_.next();
+        const bool result = step();
         read_ms_ += watch.ms();
-        return frame;
+        return result;
     }
 
-    /// Takes the first frames.
-    void read(index_t most) {
+    /// In the reading thread: the frames of the first window, or those of the next one that were
+    /// not in the one before.
+    std::optional<NextFrames> read_next() {
+        if (read_error_) std::rethrow_exception(read_error_);
+        const bool first = std::exchange(is_first_, false);
+        const index_t following = options_.online() ? 1 : options_.window - options_.overlap;
+        const index_t most = first ? std::min(first_frames(), most_frames_) : following;
         const index_t expected = reader_.source().expected();
-        const index_t frames = std::min(most, most_frames_);
-        if (expected > 0) {
-            const index_t values = std::min(frames, expected) * found_.shape.values();
-            clip_.values.reserve(static_cast<std::size_t>(values));
+        NextFrames next;
+        next.clip.shape = found_.shape;
+        next.clip.values = std::move(spare_);
+        next.clip.values.clear((first ? 0 : options_.overlap) * found_.shape.values(),
+                               std::min(most, expected) * found_.shape.values());
+        try {
+            while (next.clip.frames() < most &&
+                   read_in_turn([&] { return reader_.read(next.clip); })) {
+            }
+            next.is_last = read_in_turn([&] { return reader_.at_end(); });
+        } catch (const std::exception&) {
+            const bool is_complete = next.clip.frames() == most;
+            if (next.clip.frames() == 0 || (first && !is_complete)) throw;
+            // The frames before are solved before it is reported.
+            read_error_ = std::current_exception();
         }
-        take(frames);
-        if (most > most_frames_ && !frames_->at_end()) {
+        if (next.clip.frames() == 0) return std::nullopt;
+        return next;
+    }
+
+    void take_first() {
+        NextFrames first = frames_->next().value();
+        clip_ = std::move(first.clip);
+        is_last_ = first.is_last;
+        if (first_frames() > most_frames_ && !is_last_) {
             refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
         }
-    }
-    void take(index_t most) {
-        for (index_t i = 0; i < most; ++i) {
-            std::optional<ClipFrame> frame = frames_->next();
-            if (!frame) return;
-            clip_.append(std::move(*frame));
-        }
+        if (is_last_) expects_several_frames(reader_.source(), clip_.frames());
+        warn_of_few_frames(clip_.frames(), console_);
     }
 
     void open() {
         description_.shape = found_.shape;
-        description_.frames = frames_->at_end() ? clip_.frames() : 0;
+        description_.frames = is_last_ ? clip_.frames() : 0;
         description_.parameters = describe(options_, found_.shape, clip_.frames());
         found_.solved_frames = clip_.frames();
         writers_.emplace(options_, description_, static_cast<std::size_t>(write_behind()));
@@ -428,27 +446,23 @@ class Subtraction {
 
     /// Advances to the next window or frame.
     void advance() {
-        if (options_.online()) {
-            follow();
-            return;
-        }
-        const auto most = static_cast<std::size_t>(options_.window - options_.overlap);
-        const auto coming = static_cast<index_t>(frames_->wait(most));
-        // None where the next frame cannot be read, which `take` reports.
-        clip_.drop(coming);
-        written_ -= coming;
-        take(std::max<index_t>(coming, 1));
+        if (options_.online()) report_progress();
+        frames_->use_next([&](NextFrames next) {
+            const index_t dropped = options_.online() ? clip_.frames() : next.clip.frames();
+            next.clip.prepend(clip_, clip_.frames() - dropped);
+            written_ -= dropped;
+            if (!options_.online()) spare_ = std::move(clip_.values);
+            clip_ = std::move(next.clip);
+            is_last_ = next.is_last;
+        });
     }
 
-    void follow() {
+    void report_progress() {
         const auto followed = static_cast<double>(found_.frames);
         std::ostringstream words;
         words << "frame " << found_.frames << ", " << std::setprecision(3)
               << followed / std::max(following_->seconds(), 1e-3) << " frames/s";
         console_.progress(words.str());
-        clip_.drop(clip_.frames());
-        written_ = 0;
-        take(1);
     }
 
     void finish(media::OutputSet& outputs) {
@@ -465,10 +479,14 @@ class Subtraction {
     Console& console_;
     std::mutex turn_;  ///< held while a frame is read
     ClipReader reader_;
+    bool is_first_ = true;
+    std::exception_ptr read_error_;  ///< of a frame behind those that were read
     std::optional<CdnetTruth> truth_;
     index_t most_frames_ = unlimited;
     OutputDescription description_;
     Clip clip_;
+    bool is_last_ = false;              ///< no frame follows the clip
+    ClipValues spare_;                  ///< memory of the window before, for the next one
     core::Array<float, 4> background_;  ///< [frame][channel][row][column]
     core::Array<float, 4> difference_;
     core::Array<std::uint8_t, 3> masks_;
@@ -484,7 +502,7 @@ class Subtraction {
     double stabilise_ms_ = 0;
     BgsubResults found_;
     // Threads that use the above; they end first.
-    std::optional<ReadAhead<ClipFrame>> frames_;
+    std::optional<ReadAhead<NextFrames>> frames_;
     std::optional<ResultWriters> writers_;
     std::optional<Worker<ResultWriters::Results>> scorer_;
 };

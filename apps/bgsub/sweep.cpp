@@ -59,13 +59,12 @@ ScoredClip read_clip(ClipReader& reader, const Separators& separators, const Bgs
     if (!source.is_video()) expects_memory(source.expected());
     ScoredClip read;
     read.clip.shape = shape;
-    while (std::optional<ClipFrame> frame = reader.next()) {
+    while (reader.read(read.clip)) {
         if (truth) {
-            auto mask =
-                truth->mask(frame->truth_number, shape.size(), options.scale.resizes(), console);
+            auto mask = truth->mask(read.clip.truth_numbers.back(), shape.size(),
+                                    options.scale.resizes(), console);
             read.truth.push_back(mask ? std::move(*mask) : TrueMask());
         }
-        read.clip.append(std::move(*frame));
         expects_memory(read.clip.frames());
     }
     console.done();

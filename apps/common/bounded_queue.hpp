@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -26,12 +25,17 @@ class BoundedQueue {
     /// `room`: the maximum number of items, at least 1.
     explicit BoundedQueue(std::size_t room) : room_(room) {}
 
+    /// Producer: waits for room. Returns false if the consumer has closed the queue.
+    bool wait_for_room() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return closed_ || items_.size() < room_; });
+        return !closed_;
+    }
     /// Producer: waits for room and appends an item. Returns false, without the item, if the
     /// consumer has closed the queue.
     bool push(T item) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return closed_ || items_.size() < room_; });
-        if (closed_) return false;
+        if (!wait_for_room()) return false;
+        const std::lock_guard lock(mutex_);
         items_.push_back(std::move(item));
         changed_.notify_all();
         return true;
@@ -49,27 +53,14 @@ class BoundedQueue {
         changed_.notify_all();
     }
 
-    /// Consumer: waits for `count` items, at most as many as there is room for, or for the end of
-    /// the items. Returns how many of them are there.
-    std::size_t wait(std::size_t count) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return ended_ || items_.size() >= count; });
-        return std::min(count, items_.size());
-    }
     /// Consumer: waits for the first item, which keeps its room until `pop`; null at the end.
     /// Throws the producer's error in place of the end.
     T* front() {
-        const bool empty = wait(1) == 0;
-        const std::lock_guard lock(mutex_);
-        if (!empty) return &items_.front();
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ended_ || !items_.empty(); });
+        if (!items_.empty()) return &items_.front();
         if (error_) std::rethrow_exception(error_);
         return nullptr;
-    }
-    /// Consumer: waits for an item or the end. An error is not the end.
-    bool at_end() {
-        const bool empty = wait(1) == 0;
-        const std::lock_guard lock(mutex_);
-        return empty && !error_;
     }
     /// Consumer: removes the first item.
     void pop() {
@@ -98,8 +89,7 @@ class BoundedQueue {
 template <class T>
 class ReadAhead {
   public:
-    /// `next` returns nothing at the end. At most `room` results wait to be used, and one more is
-    /// being made.
+    /// `next` returns nothing at the end. At most `room` results wait to be used or are being made.
     ReadAhead(std::size_t room, std::function<std::optional<T>()> next)
         : queue_(room), thread_([this, next = std::move(next)] { read(next); }) {}
     /// Waits for the call in progress.
@@ -110,26 +100,30 @@ class ReadAhead {
     /// Waits for the next result; nothing at the end. Throws what the function has thrown, after
     /// the results before.
     std::optional<T> next() {
-        T* const item = queue_.front();
-        if (item == nullptr) return std::nullopt;
-        std::optional<T> result(std::move(*item));
-        queue_.pop();
+        std::optional<T> result;
+        use_next([&](T item) { result.emplace(std::move(item)); });
         return result;
     }
-    /// Waits for `count` results, at most `room`, or for their end. Returns how many of them `next`
-    /// will return without waiting.
-    std::size_t wait(std::size_t count) { return queue_.wait(count); }
-    /// Whether `next` will return nothing; waits until that is known.
-    bool at_end() { return queue_.at_end(); }
+    /// The same, as use(result), before whose end no other result is begun in its room; false at
+    /// the end.
+    template <class Use>
+    bool use_next(const Use& use) {
+        T* const item = queue_.front();
+        if (item == nullptr) return false;
+        use(std::move(*item));
+        queue_.pop();
+        return true;
+    }
 
   private:
     void read(const std::function<std::optional<T>()>& next) {
         core::share_processors();
         try {
-            while (std::optional<T> item = next()) {
-                if (!queue_.push(std::move(*item))) return;
+            while (queue_.wait_for_room()) {
+                std::optional<T> item = next();
+                if (!item) return queue_.end();
+                queue_.push(std::move(*item));
             }
-            queue_.end();
         } catch (...) {
             queue_.end(std::current_exception());
         }

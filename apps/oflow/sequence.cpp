@@ -102,7 +102,7 @@ class Sequence {
     SequenceResults run_all() {
         const core::Stopwatch watch;
         console_.phase("estimating");
-        ReadAhead<Frame> frames(1, [this] { return reader_.next(); });
+        ReadAhead<Frame> frames(2, [this] { return reader_.next(); });
         while (next_) {
             advance(std::move(*next_));
             work_on_pair();
