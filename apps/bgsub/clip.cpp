@@ -29,6 +29,8 @@ FrameShape shape_of(const BgsubOptions& options, const core::Extents<2>& size) {
     return {channels, scaled(size[0], scale.factor), scaled(size[1], scale.factor)};
 }
 
+core::Extents<2> size_of(const Frame& frame) { return {frame.image.height, frame.image.width}; }
+
 void fit(core::Cpu& cpu, ConstPlane from, Plane to) {
     if (from.extent == to.extent) {
         std::copy(from.data, from.data + from.size(), to.data);
@@ -87,61 +89,70 @@ ClipReader::ClipReader(const BgsubOptions& options)
     : colour_(options.colour),
       pictures_(options.saves(Content::overlay)),
       reader_(options.frame_inputs(), options.frames),
-      next_(reader_.next()) {
-    core::expects(next_.has_value(), reader_.name(), ": no frames found");
-    first_name_ = next_->name;
-    source_size_ = next_->grey.extent();
+      is_read_(reader_.next(frame_)) {
+    core::expects(is_read_, reader_.name(), ": no frames found");
+    first_name_ = frame_.name;
+    source_size_ = size_of(frame_);
     shape_ = shape_of(options, source_size_);
 }
 
 bool ClipReader::at_end() {
-    if (!next_) next_ = reader_.next();
-    if (!next_) return true;
-    const core::Extents<2>& size = next_->grey.extent();
+    if (!is_read_) is_read_ = reader_.next(frame_);
+    if (!is_read_) return true;
+    const core::Extents<2> size = size_of(frame_);
     core::expects(size == source_size_,
-                  size_mismatch(next_->name, size, first_name_, source_size_));
+                  size_mismatch(frame_.name, size, first_name_, source_size_));
     return false;
 }
 
 bool ClipReader::read(Clip& clip) {
     if (at_end()) return false;
-    append(*next_, clip);
-    next_.reset();
+    const auto named = reader_.is_video() ? std::nullopt : number_in_name(frame_.name);
+    if (colour_ == FrameColour::rgb || (pictures_ && source_size_ != shape_.size())) {
+        media::to_image(frame_.image, image_);
+    }
+    media::Picture picture;
+    if (!clip.unused.empty()) {
+        picture = std::move(clip.unused.back());
+        clip.unused.pop_back();
+    }
+    if (pictures_) draw(picture);
+    clip.pictures.push_back(std::move(picture));
+    const auto [channels, rows, columns] = shape_;
+    store_values({clip.values.append(shape_.values()), {channels, rows, columns}});
+    clip.numbers.push_back(frame_.number);
+    clip.truth_numbers.push_back(named.value_or(frame_.number + 1));
+    is_read_ = false;
     return true;
+}
+
+void ClipReader::draw(media::Picture& picture) {
+    if (source_size_ == shape_.size()) return media::to_picture(frame_.image, picture);
+    const index_t stored = frame_.image.channels;
+    core::Array<float, 3> colours({stored, shape_.rows, shape_.columns});
+    for (index_t c = 0; c < stored; ++c) {
+        fit(cpu_, std::as_const(image_.planes).view()[c], colours.view()[c]);
+    }
+    picture = media::to_picture(colours);
+}
+
+void ClipReader::store_values(core::View<float, 3, Host> values) {
+    if (colour_ == FrameColour::rgb) {
+        for (index_t c = 0; c < shape_.channels; ++c) {
+            fit(cpu_, std::as_const(image_.planes).view()[c % frame_.image.channels], values[c]);
+        }
+    } else if (source_size_ == shape_.size()) {
+        media::to_grey(frame_.image, values[0]);
+    } else {
+        grey_.reshape(source_size_);
+        media::to_grey(frame_.image, grey_);
+        fit(cpu_, std::as_const(grey_), values[0]);
+    }
 }
 
 void expects_several_frames(const FrameReader& source, index_t frames) {
     core::expects(frames > 1, source.name(), ": 1 frame, but at least 2 are required: ",
                   "name a video, a folder or more images, or more --frames");
-}
-
-void ClipReader::append(const Frame& frame, Clip& clip) {
-    const auto [channels, rows, columns] = shape_;
-    const core::Array<float, 3>& planes = frame.image.planes;
-    const index_t stored = planes.extent()[0];
-    const auto named = reader_.is_video() ? std::nullopt : number_in_name(frame.name);
-    media::Picture picture;
-    if (pictures_) {
-        if (source_size_ == shape_.size()) {
-            picture = media::to_picture(planes);
-        } else {
-            core::Array<float, 3> colours({stored, rows, columns});
-            for (index_t c = 0; c < stored; ++c) {
-                fit(cpu_, planes.view()[c], colours.view()[c]);
-            }
-            picture = media::to_picture(colours);
-        }
-    }
-    const core::View<float, 3, Host> values(clip.values.append(shape_.values()),
-                                            {channels, rows, columns});
-    for (index_t c = 0; c < channels; ++c) {
-        const ConstPlane from =
-            colour_ == FrameColour::grey ? ConstPlane(frame.grey) : planes.view()[c % stored];
-        fit(cpu_, from, values[c]);
-    }
-    clip.pictures.push_back(std::move(picture));
-    clip.numbers.push_back(frame.number);
-    clip.truth_numbers.push_back(named.value_or(frame.number + 1));
 }
 
 }  // namespace aperture::apps

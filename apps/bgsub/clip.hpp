@@ -52,6 +52,7 @@ struct Clip {
     FrameShape shape;
     ClipValues values;                     ///< [frame][channel][row][column], 0 to 255
     std::vector<media::Picture> pictures;  ///< in colour, for the overlay; empty if there is none
+    std::vector<media::Picture> unused;    ///< whose memory those that are read take over
     std::vector<index_t> numbers;          ///< in the sequence, from 0
     std::vector<index_t> truth_numbers;    ///< of their true masks
 
@@ -77,13 +78,17 @@ class ClipReader {
     bool at_end();
 
   private:
-    void append(const Frame& frame, Clip& clip);
+    void draw(media::Picture& picture);
+    void store_values(core::View<float, 3, core::Host> values);
 
     core::Cpu cpu_{1};
     FrameColour colour_;
     bool pictures_;
     FrameReader reader_;
-    std::optional<Frame> next_;  ///< if it has been read
+    Frame frame_;         ///< the last that was read
+    bool is_read_;        ///< whether it is the next one
+    media::Image image_;  ///< its values, where they are needed
+    core::Array<float, 2> grey_;
     std::string first_name_;
     core::Extents<2> source_size_{};
     FrameShape shape_;

@@ -32,6 +32,36 @@ struct NextFrames {
     bool is_last = false;  ///< no frame follows
 };
 
+/// Results that are in use nowhere, whose memory others take over.
+class WrittenResults {
+  public:
+    /// Results that come back here when nobody has them any more. May outlive this.
+    std::shared_ptr<ResultFrames> take() {
+        std::unique_ptr<ResultFrames> results = state_->take();
+        if (!results) results = std::make_unique<ResultFrames>();
+        return {results.release(), [state = state_](ResultFrames* used) { state->put(used); }};
+    }
+
+  private:
+    struct State {
+        std::mutex mutex;
+        std::vector<std::unique_ptr<ResultFrames>> free;
+
+        std::unique_ptr<ResultFrames> take() {
+            const std::lock_guard lock(mutex);
+            if (free.empty()) return nullptr;
+            std::unique_ptr<ResultFrames> results = std::move(free.back());
+            free.pop_back();
+            return results;
+        }
+        void put(ResultFrames* results) {
+            const std::lock_guard lock(mutex);
+            free.emplace_back(results);
+        }
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
 /// Reads, solves and writes at the same time: frames are read ahead in one thread, outputs have
 /// threads of their own, and this one computes.
 class Subtraction {
@@ -169,7 +199,8 @@ class Subtraction {
         const index_t expected = reader_.source().expected();
         NextFrames next;
         next.clip.shape = found_.shape;
-        next.clip.values = std::move(spare_);
+        next.clip.values = std::move(spare_.values);
+        next.clip.unused = std::move(spare_.pictures);
         next.clip.values.clear((first ? 0 : options_.overlap) * found_.shape.values(),
                                std::min(most, expected) * found_.shape.values());
         try {
@@ -213,7 +244,7 @@ class Subtraction {
     void work(index_t end) {
         std::unique_lock turn(turn_, std::defer_lock);
         if (options_.in_turn) turn.lock();
-        const auto results = std::make_shared<ResultFrames>();
+        const std::shared_ptr<ResultFrames> results = results_.take();
         results->first = written_;
         results->last = end;
         results->numbers = clip_.numbers;
@@ -262,14 +293,15 @@ class Subtraction {
         }
     }
 
-    /// Moves what is to be written; the rest keeps its memory for the next window.
+    /// Moves what is to be written, and takes the memory of what was written for the next window.
     void move_results(ResultFrames& results) {
-        if (options_.saves(Content::background)) results.background = std::move(background_);
-        if (options_.saves(Content::foreground)) results.difference = std::move(difference_);
-        results.masks = std::move(masks_);
+        if (options_.saves(Content::background)) std::swap(results.background, background_);
+        if (options_.saves(Content::foreground)) std::swap(results.difference, difference_);
+        std::swap(results.masks, masks_);
         results.pictures.resize(clip_.pictures.size());
-        std::move(clip_.pictures.begin() + results.first, clip_.pictures.begin() + results.last,
-                  results.pictures.begin() + results.first);
+        std::swap_ranges(clip_.pictures.begin() + results.first,
+                         clip_.pictures.begin() + results.last,
+                         results.pictures.begin() + results.first);
     }
 
     /// Computes background, differences and masks of the frames in memory.
@@ -451,8 +483,8 @@ class Subtraction {
             const index_t dropped = options_.online() ? clip_.frames() : next.clip.frames();
             next.clip.prepend(clip_, clip_.frames() - dropped);
             written_ -= dropped;
-            if (!options_.online()) spare_ = std::move(clip_.values);
-            clip_ = std::move(next.clip);
+            std::swap(clip_, next.clip);
+            if (!options_.online()) spare_ = std::move(next.clip);
             is_last_ = next.is_last;
         });
     }
@@ -486,10 +518,11 @@ class Subtraction {
     OutputDescription description_;
     Clip clip_;
     bool is_last_ = false;              ///< no frame follows the clip
-    ClipValues spare_;                  ///< memory of the window before, for the next one
+    Clip spare_;                        ///< memory of the window before, for the next one
     core::Array<float, 4> background_;  ///< [frame][channel][row][column]
     core::Array<float, 4> difference_;
     core::Array<std::uint8_t, 3> masks_;
+    WrittenResults results_;
     core::Array<std::uint8_t, 3> with_light_;  ///< mask of the last frame, online
     core::Array<float, 2> scales_;             ///< of the differences, [row][column]
     std::unique_ptr<Separator> separator_;

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/timing.hpp"
-#include "aperture/signal/grey.hpp"
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/file_names.hpp"
 
@@ -69,19 +67,15 @@ index_t FrameReader::frames_of(index_t count) const {
     return count > range_.first ? (count - range_.first + range_.step - 1) / range_.step : 0;
 }
 
-std::optional<Frame> FrameReader::next() {
-    if (range_.last && next_ >= *range_.last) return std::nullopt;
-    const core::Stopwatch watch;
-    std::optional<Frame> frame = video_ ? read_video_frame() : read_image();
-    if (!frame) {
+bool FrameReader::next(Frame& frame) {
+    if (range_.last && next_ >= *range_.last) return false;
+    if (!(video_ ? read_video_frame(frame) : read_image(frame))) {
         ended_ = true;
-        return std::nullopt;
+        return false;
     }
-    frame->number = next_;
-    frame->grey = signal::to_grey(frame->image.planes);
-    frame->read_ms = watch.ms();
+    frame.number = next_;
     next_ += range_.step;
-    return frame;
+    return true;
 }
 
 index_t FrameReader::at_most() const {
@@ -110,26 +104,22 @@ std::string FrameReader::loss() const {
     return core::text("read ", position_, " frames; the file is damaged, frames may be missing");
 }
 
-std::optional<Frame> FrameReader::read_image() {
-    if (next_ >= static_cast<index_t>(files_.size())) return std::nullopt;
+bool FrameReader::read_image(Frame& frame) {
+    if (next_ >= static_cast<index_t>(files_.size())) return false;
     const path& file = files_[static_cast<std::size_t>(next_)];
-    Frame frame;
     frame.name = file.string();
-    frame.image = media::read_image(file);
-    return frame;
+    media::read_image(file, frame.image);
+    return true;
 }
 
-std::optional<Frame> FrameReader::read_video_frame() {
+bool FrameReader::read_video_frame(Frame& frame) {
     for (; position_ < next_; ++position_) {
-        if (!video_->skip()) return std::nullopt;
+        if (!video_->skip()) return false;
     }
-    std::optional<media::Image> image = video_->next();
-    if (!image) return std::nullopt;
+    if (!video_->next(frame.image)) return false;
     ++position_;
-    Frame frame;
     frame.name = core::text(name_, ", frame ", next_);
-    frame.image = std::move(*image);
-    return frame;
+    return true;
 }
 
 }  // namespace aperture::apps

@@ -25,9 +25,7 @@ FrameRange parse_frames(const std::string& text);
 struct Frame {
     core::index_t number = 0;  ///< in the sequence, from 0
     std::string name;          ///< the file's name, or "video.avi, frame 3"
-    media::Image image;
-    core::Array<float, 2> grey;
-    double read_ms = 0;  ///< for reading, decoding and conversion to grey
+    media::StoredImage image;
 };
 
 /// Reads the selected frames of a sequence in order.
@@ -39,9 +37,9 @@ class FrameReader {
     /// images.
     FrameReader(const std::vector<std::filesystem::path>& inputs, const FrameRange& range);
 
-    /// Returns the next frame, or nothing at the end. Throws core::InvalidArgument with the name of
-    /// an input that cannot be read.
-    std::optional<Frame> next();
+    /// Reads the next frame to `frame`, reusing its memory; returns false at the end. Throws
+    /// core::InvalidArgument with the name of an input that cannot be read.
+    bool next(Frame& frame);
 
     /// Number of frames that will come: exact for images, claimed by the container for a video, 0
     /// if unknown.
@@ -67,8 +65,8 @@ class FrameReader {
 
   private:
     core::index_t frames_of(core::index_t count) const;
-    std::optional<Frame> read_image();
-    std::optional<Frame> read_video_frame();
+    bool read_image(Frame& frame);
+    bool read_video_frame(Frame& frame);
 
     std::string name_;
     std::string left_out_;

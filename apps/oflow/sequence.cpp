@@ -8,6 +8,7 @@
 #include "aperture/flow/picture.hpp"
 #include "aperture/media/flow_figure.hpp"
 #include "aperture/media/flow_file.hpp"
+#include "aperture/signal/grey.hpp"
 #include "apps/common/bounded_queue.hpp"
 #include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
@@ -22,6 +23,15 @@ using std::filesystem::path;
 constexpr index_t sample_spacing = 4;  // pixels
 constexpr double explained = 0.9;
 constexpr std::size_t pairs_per_exception = 20;
+
+/// A frame with its values.
+struct FrameValues {
+    index_t number = 0;
+    std::string name;
+    media::Image image;
+    core::Array<float, 2> grey;
+    double read_ms = 0;  ///< for reading, decoding and conversion
+};
 
 /// Whether warping image 1 by `flow` makes it similar to image 0.
 bool explains(const core::Array<float, 3>& flow, const OflowInputs& inputs) {
@@ -73,8 +83,8 @@ class Sequence {
         : cpu_(cpu), options_(options), console_(console), reader_(options.inputs, options.frames) {
         if (!reader_.left_out().empty()) console_.note(reader_.left_out());
         console_.phase("reading " + reader_.name());
-        Frame first = expect_frame("no frame");
-        Frame second = expect_frame("a single frame");
+        FrameValues first = expect_frame("no frame");
+        FrameValues second = expect_frame("a single frame");
         check_folders(options_, reader_);
         found_.form = form_of(first.image);
         inputs_.image1 = std::move(first.image);
@@ -102,7 +112,7 @@ class Sequence {
     SequenceResults run_all() {
         const core::Stopwatch watch;
         console_.phase("estimating");
-        ReadAhead<Frame> frames(2, [this] { return reader_.next(); });
+        ReadAhead<FrameValues> frames(2, [this] { return read_next(); });
         while (next_) {
             advance(std::move(*next_));
             work_on_pair();
@@ -128,15 +138,27 @@ class Sequence {
         return std::move(found_);
     }
 
-    Frame expect_frame(const char* without) {
-        std::optional<Frame> frame = reader_.next();
+    std::optional<FrameValues> read_next() {
+        const core::Stopwatch watch;
+        if (!reader_.next(frame_)) return std::nullopt;
+        FrameValues read;
+        read.number = frame_.number;
+        read.name = frame_.name;
+        media::to_image(frame_.image, read.image);
+        read.grey = signal::to_grey(read.image.planes);
+        read.read_ms = watch.ms();
+        return read;
+    }
+
+    FrameValues expect_frame(const char* without) {
+        std::optional<FrameValues> frame = read_next();
         core::expects(frame.has_value(), reader_.name(), ": found ", without,
                       "; optical flow requires two");
         return std::move(*frame);
     }
 
     /// Image 1 of the previous pair becomes image 0 of the next.
-    void advance(Frame frame) {
+    void advance(FrameValues frame) {
         inputs_.image0 = std::move(inputs_.image1);
         inputs_.grey0 = std::move(inputs_.grey1);
         inputs_.image1 = std::move(frame.image);
@@ -188,7 +210,8 @@ class Sequence {
     Console& console_;
     Console silent_{"oflow", true};
     FrameReader reader_;
-    std::optional<Frame> next_;
+    Frame frame_;
+    std::optional<FrameValues> next_;
     std::optional<PairEstimator<Executor>> estimator_;
     OflowInputs inputs_;
     OflowResults results_;

@@ -82,7 +82,8 @@ std::string encode_flo(const View<const float, 3, Host>& flow) {
 #if APERTURE_OPENCV
 
 Array<float, 3> decode_kitti(const std::string& name, const std::string& bytes) {
-    const StoredImage image = decode_image(name, bytes);
+    StoredImage image;
+    decode_image(name, bytes, image);
     core::expects(image.channels == 3 && image.bits() == 16, name, ": an image of ", image.bits(),
                   " bits, ", image.channels == 3 ? "colour" : "grey",
                   "; KITTI flow requires 16 bits, colour");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "libmedia/src/input_file.hpp"
 #include "libmedia/src/split_samples.hpp"
 #include "libmedia/src/stored_image.hpp"
+#include "libsignal/grey_level.hpp"
 
 namespace aperture::media {
 
@@ -19,30 +21,52 @@ using core::index_t;
 
 namespace {
 
-/// Samples [row][column][channel] as planes, of which `largest` becomes 255.
+/// What a sample of `largest` or less is as a value from 0 to 255.
 template <class Sample>
-void store_planes(const std::vector<Sample>& samples, std::uint32_t largest,
-                  core::View<float, 3, core::Host> planes) {
-    const index_t pixels = planes.extent[1] * planes.extent[2];
-    const auto split = [&](const auto& level) {
-        float* const first = planes.data;
-        if (planes.extent[0] == 1) {
-            split_samples(samples.data(), pixels, std::array{first}, level);
-        } else {
-            split_samples(samples.data(), pixels,
-                          std::array{first, first + pixels, first + 2 * pixels}, level);
+class Levels {
+  public:
+    explicit Levels(std::uint32_t largest) {
+        if (largest == 255) return;
+        // A division for each level, not for each sample.
+        levels_.resize(std::size_t{largest} + 1);
+        for (std::size_t i = 0; i < levels_.size(); ++i) {
+            levels_[i] = static_cast<float>(static_cast<double>(i) * 255.0 / largest);
         }
-    };
-    if (largest == 255) {
-        split([](Sample sample) { return static_cast<float>(sample); });
-        return;
     }
-    // A division for each level, not for each sample.
-    std::vector<float> levels(std::size_t{largest} + 1);
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-        levels[i] = static_cast<float>(static_cast<double>(i) * 255.0 / largest);
+    /// Stores samples [pixel][channel] in planes.
+    void split(const Sample* samples, index_t pixels, index_t channels, float* planes) const {
+        const auto split = [&](const auto& level) {
+            if (channels == 1) {
+                split_samples(samples, pixels, std::array{planes}, level);
+            } else {
+                split_samples(samples, pixels,
+                              std::array{planes, planes + pixels, planes + 2 * pixels}, level);
+            }
+        };
+        if (levels_.empty()) {
+            split([](Sample sample) { return static_cast<float>(sample); });
+        } else {
+            split([&](Sample sample) { return levels_[sample]; });
+        }
     }
-    split([&](Sample sample) { return levels[sample]; });
+
+  private:
+    std::vector<float> levels_;  ///< empty if samples are values
+};
+
+/// Calls split(row, rows, planes), which stores rows of the image in planes [channel][row][column].
+template <class Use>
+void with_planes(const StoredImage& image, const Use& use) {
+    std::visit(
+        [&]<class Sample>(const std::vector<Sample>& samples) {
+            const Levels<Sample> levels(image.largest);
+            const index_t row_samples = index_t{image.width} * image.channels;
+            use([&](index_t row, index_t rows, float* planes) {
+                levels.split(samples.data() + row * row_samples, rows * image.width, image.channels,
+                             planes);
+            });
+        },
+        image.samples);
 }
 
 }  // namespace
@@ -54,11 +78,35 @@ Image read_image(const std::filesystem::path& path) {
 }
 
 void read_image(const std::filesystem::path& path, Image& image) {
-    const StoredImage stored = decode_image(path.string(), read_whole(path));
+    StoredImage stored;
+    read_image(path, stored);
+    to_image(stored, image);
+}
+
+void read_image(const std::filesystem::path& path, StoredImage& image) {
+    decode_image(path.string(), read_whole(path), image);
+}
+
+void to_image(const StoredImage& stored, Image& image) {
     image.planes.reshape({stored.channels, stored.height, stored.width});
     image.bits = stored.bits();
-    std::visit([&](const auto& samples) { store_planes(samples, stored.largest, image.planes); },
-               stored.samples);
+    with_planes(stored, [&](const auto& split) { split(0, stored.height, image.planes.data()); });
+}
+
+void to_grey(const StoredImage& stored, core::View<float, 2, core::Host> grey) {
+    core::expects_shape("grey image", grey, {stored.height, stored.width});
+    // A row at a time stays in the cache.
+    core::Array<float, 3> planes({stored.channels, 1, stored.width});
+    const auto values = std::as_const(planes).view();
+    with_planes(stored, [&](const auto& split) {
+        for (index_t row = 0; row < stored.height; ++row) {
+            split(row, 1, planes.data());
+            for (index_t column = 0; column < stored.width; ++column) {
+                grey(row, column) =
+                    signal::grey_at(values, stored.channels == 3, index_t{0}, column);
+            }
+        }
+    });
 }
 
 namespace {
@@ -101,6 +149,28 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
         picture.pixels.insert(picture.pixels.end(), pixels.begin(), pixels.end());
     }
     return picture;
+}
+
+void to_picture(const StoredImage& stored, Picture& picture) {
+    const auto* const bytes = std::get_if<std::vector<std::uint8_t>>(&stored.samples);
+    if (bytes == nullptr || stored.largest != 255) {
+        Image image;
+        to_image(stored, image);
+        picture = to_picture(image.planes);
+        return;
+    }
+    picture.width = stored.width;
+    picture.height = stored.height;
+    if (stored.channels == 3) {
+        const auto* const pixels = reinterpret_cast<const Colour*>(bytes->data());
+        picture.pixels.assign(pixels, pixels + bytes->size() / 3);
+    } else {
+        picture.pixels.resize(bytes->size());
+        std::transform(bytes->begin(), bytes->end(), picture.pixels.begin(),
+                       [](std::uint8_t level) {
+                           return Colour{level, level, level};
+                       });
+    }
 }
 
 Picture to_picture(core::View<const std::uint8_t, 2, core::Host> levels) {

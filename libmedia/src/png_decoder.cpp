@@ -72,20 +72,19 @@ class PngDecoder {
 
 }  // namespace
 
-StoredImage decode_png(const std::string& name, std::string_view bytes) {
+void decode_png(const std::string& name, std::string_view bytes, StoredImage& image) {
     PngDecoder decoder(bytes);
-    StoredImage image;
     core::expects(decoder.decode(image), name, ": not an image, or a damaged one");
     std::vector<png_byte>& pixels = decoder.pixels();
     if (decoder.bits() == 8) {
+        image.largest = 255;
         image.samples = std::move(pixels);
     } else {
         image.largest = 65535;
-        std::vector<std::uint16_t> samples(pixels.size() / sizeof(std::uint16_t));
+        auto& samples = samples_of<std::uint16_t>(image);
+        samples.resize(pixels.size() / sizeof(std::uint16_t));
         std::memcpy(samples.data(), pixels.data(), pixels.size());
-        image.samples = std::move(samples);
     }
-    return image;
 }
 
 }  // namespace aperture::media

@@ -58,7 +58,7 @@ bool is_pnm(std::string_view bytes) {
            (bytes.size() == 2 || is_space(bytes[2]) || bytes[2] == '#');
 }
 
-StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
+void decode_pnm(const std::string& name, std::string_view bytes, StoredImage& image) {
     const char kind = bytes[1];
     const bool plain = kind == '2' || kind == '3';
     Numbers numbers(name, bytes, 2);
@@ -69,8 +69,10 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
     core::expects(largest > 0 && largest <= 65535, name, ": PNM maximum is ", largest,
                   ", expected 1 to 65535");
 
-    StoredImage image{static_cast<int>(width), static_cast<int>(height),
-                      kind == '3' || kind == '6' ? 3 : 1, static_cast<std::uint32_t>(largest)};
+    image.width = static_cast<int>(width);
+    image.height = static_cast<int>(height);
+    image.channels = kind == '3' || kind == '6' ? 3 : 1;
+    image.largest = static_cast<std::uint32_t>(largest);
     // A plain sample needs at least a separator and a digit; one separator ends a binary header.
     const std::size_t width_of_sample = plain || largest > 255 ? 2 : 1;
     const std::size_t first = numbers.position() + (plain ? 0 : 1);
@@ -84,8 +86,8 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
     const auto count = static_cast<std::size_t>(width * height * image.channels);
     if (!plain && largest == 255) {
         const std::string_view samples = bytes.substr(first, count);
-        image.samples = std::vector<std::uint8_t>(samples.begin(), samples.end());
-        return image;
+        samples_of<std::uint8_t>(image).assign(samples.begin(), samples.end());
+        return;
     }
     std::size_t at = first;
     const auto next = [&] {
@@ -96,15 +98,15 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
                       " exceeds the maximum of ", largest);
         return value;
     };
-    if (largest > 255) image.samples = std::vector<std::uint16_t>();
-    std::visit(
-        [&]<class Sample>(std::vector<Sample>& samples) {
-            samples.resize(count);
-            std::generate(samples.begin(), samples.end(),
-                          [&] { return static_cast<Sample>(next()); });
-        },
-        image.samples);
-    return image;
+    const auto store = [&]<class Sample>(std::vector<Sample>& samples) {
+        samples.resize(count);
+        std::generate(samples.begin(), samples.end(), [&] { return static_cast<Sample>(next()); });
+    };
+    if (largest > 255) {
+        store(samples_of<std::uint16_t>(image));
+    } else {
+        store(samples_of<std::uint8_t>(image));
+    }
 }
 
 }  // namespace aperture::media

@@ -36,8 +36,10 @@ cv::Mat decode(const std::string& name, const std::string& bytes) {
 }
 
 template <class Sample>
-std::vector<Sample> samples_of(const cv::Mat& decoded, int channels) {
-    std::vector<Sample> samples(decoded.total() * static_cast<std::size_t>(channels));
+void store_samples(const cv::Mat& decoded, StoredImage& image) {
+    const int channels = image.channels;
+    auto& samples = samples_of<Sample>(image);
+    samples.resize(decoded.total() * static_cast<std::size_t>(channels));
     Sample* out = samples.data();
     for (int row = 0; row < decoded.rows; ++row) {
         const auto* in = decoded.ptr<Sample>(row);
@@ -46,37 +48,38 @@ std::vector<Sample> samples_of(const cv::Mat& decoded, int channels) {
             for (int c = channels - 1; c >= 0; --c) *out++ = in[c];
         }
     }
-    return samples;
 }
 
 }  // namespace
 
-StoredImage decode_image(const std::string& name, const std::string& bytes) {
+void decode_image(const std::string& name, const std::string& bytes, StoredImage& image) {
     core::expects(!bytes.empty(), name, ": file is empty");
-    if (is_pnm(bytes)) return decode_pnm(name, bytes);
-    if (is_png(bytes)) return decode_png(name, check_png(name, bytes));
+    if (is_pnm(bytes)) return decode_pnm(name, bytes, image);
+    if (is_png(bytes)) return decode_png(name, check_png(name, bytes), image);
     if (bytes.starts_with("\xff\xd8\xff")) check_jpeg(name, bytes);
     if (bytes.starts_with("BM")) check_bmp(name, bytes);
     const cv::Mat decoded = decode(name, bytes);
     core::expects(decoded.depth() == CV_8U || decoded.depth() == CV_16U, name,
                   ": floating-point or signed samples, expected unsigned 8 or 16 bits");
-    StoredImage image{decoded.cols, decoded.rows, decoded.channels() < 3 ? 1 : 3};
+    image.width = decoded.cols;
+    image.height = decoded.rows;
+    image.channels = decoded.channels() < 3 ? 1 : 3;
     if (decoded.depth() == CV_8U) {
-        image.samples = samples_of<std::uint8_t>(decoded, image.channels);
+        image.largest = 255;
+        store_samples<std::uint8_t>(decoded, image);
     } else {
         image.largest = 65535;
-        image.samples = samples_of<std::uint16_t>(decoded, image.channels);
+        store_samples<std::uint16_t>(decoded, image);
     }
-    return image;
 }
 
 #else
 
-StoredImage decode_image(const std::string& name, const std::string& bytes) {
+void decode_image(const std::string& name, const std::string& bytes, StoredImage& image) {
     core::expects(!bytes.empty(), name, ": file is empty");
     core::expects(is_pnm(bytes), name,
                   ": not PNM (P2, P3, P5, P6); other images require a build with OpenCV");
-    return decode_pnm(name, bytes);
+    decode_pnm(name, bytes, image);
 }
 
 #endif

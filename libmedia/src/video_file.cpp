@@ -5,7 +5,7 @@
 #include "aperture/core/error.hpp"
 #include "libmedia/src/container_end.hpp"
 #include "libmedia/src/input_file.hpp"
-#include "libmedia/src/split_samples.hpp"
+#include "libmedia/src/stored_image.hpp"
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
@@ -46,20 +46,29 @@ VideoReader::VideoReader(const std::filesystem::path& path)
     core::expects(state_->capture.isOpened(), path.string(), ": not a video, or a damaged one");
 }
 
-std::optional<Image> VideoReader::next() {
+bool VideoReader::next(StoredImage& image) {
     cv::Mat& frame = state_->frame;
     if (!state_->grab() || !state_->capture.retrieve(frame) || frame.type() != CV_8UC3) {
-        return std::nullopt;
+        return false;
     }
-    Image image{core::Array<float, 3>({3, frame.rows, frame.cols})};
+    const int columns = frame.cols;
+    image.width = columns;
+    image.height = frame.rows;
+    image.channels = 3;
+    image.largest = 255;
+    auto& samples = samples_of<std::uint8_t>(image);
+    samples.resize(3 * frame.total());
+    std::uint8_t* to = samples.data();
     for (int row = 0; row < frame.rows; ++row) {
-        // OpenCV's order is blue, green, red.
-        const std::array planes{&image.planes(2, row, 0), &image.planes(1, row, 0),
-                                &image.planes(0, row, 0)};
-        split_samples(frame.ptr<std::uint8_t>(row), frame.cols, planes,
-                      [](std::uint8_t sample) { return static_cast<float>(sample); });
+        const std::uint8_t* from = frame.ptr<std::uint8_t>(row);
+        for (int column = 0; column < columns; ++column, from += 3, to += 3) {
+            // OpenCV's order is blue, green, red.
+            to[0] = from[2];
+            to[1] = from[1];
+            to[2] = from[0];
+        }
     }
-    return image;
+    return true;
 }
 
 bool VideoReader::skip() { return state_->grab(); }
@@ -94,7 +103,7 @@ VideoReader::VideoReader(const std::filesystem::path& path) {
     expects_readable(path);
     throw core::InvalidArgument(path.string() + ": a video requires a build with OpenCV");
 }
-std::optional<Image> VideoReader::next() { return std::nullopt; }
+bool VideoReader::next(StoredImage&) { return false; }
 bool VideoReader::skip() { return false; }
 index_t VideoReader::claimed_frames() const { return 0; }
 index_t VideoReader::stored_frames() const { return 0; }

@@ -215,11 +215,12 @@ TEST_F(BgsubVideo, WritesFourVideos) {
     std::vector<std::uint8_t> masks;
     media::VideoReader reader(folder_ / "video.mask.mkv");
     EXPECT_NEAR(reader.frames_per_second(), 12.5, 1e-6);
-    while (const auto image = reader.next()) {
-        for (index_t i = 0; i < 96 * 72; ++i) {
-            const float level = image->planes.data()[i];
-            ASSERT_TRUE(level == 0 || level == 255) << level;
-            masks.push_back(static_cast<std::uint8_t>(level));
+    media::StoredImage image;
+    while (reader.next(image)) {
+        const auto& samples = std::get<std::vector<std::uint8_t>>(image.samples);
+        for (std::size_t i = 0; i < samples.size(); i += 3) {
+            ASSERT_TRUE(samples[i] == 0 || samples[i] == 255) << int{samples[i]};
+            masks.push_back(samples[i]);
         }
     }
     EXPECT_EQ(masks, masks_in(folder_ / "n.mask.npy", "19, 72, 96"));

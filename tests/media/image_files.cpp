@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "aperture/core/error.hpp"
+#include "aperture/signal/grey.hpp"
 #include "tests/media/image_bytes.hpp"
 
 namespace aperture::media::tests {
@@ -147,6 +149,34 @@ TEST(ReadImage, RefusesWhatIsNoFile) {
     EXPECT_EQ(error_of([&] { read_image(folder / "folder.png"); }),
               (folder / "folder.png").string() + ": is a directory");
     EXPECT_EQ(error_of([] { read_image("/dev/null"); }), "/dev/null: not a regular file");
+}
+
+TEST(StoredImage, HasTheValuesOfItsSamplesInTheMemoryOfOthers) {
+    const TemporaryFolder folder;
+    StoredImage stored;
+    Picture picture;
+    for (const char* const bytes :
+         {"P3 2 2 255  1 2 3  4 5 6  7 8 9  10 11 255", "P2 3 1 65535  0 257 65535",
+          "P3 1 2 1000  1 500 1000  0 3 999", "P2 1 3 15  0 7 15", "P2 2 2 255  9 8 7 6"}) {
+        write_bytes(folder / "image", bytes);
+        read_image(folder / "image", stored);
+        const Image expected = read_image(folder / "image");
+        EXPECT_EQ(stored.bits(), expected.bits);
+        Image image;
+        to_image(stored, image);
+        EXPECT_EQ(image.planes.extent(), expected.planes.extent());
+        EXPECT_EQ(values_of(image), values_of(expected));
+        to_picture(stored, picture);
+        EXPECT_EQ(picture.width, stored.width);
+        EXPECT_EQ(picture.height, stored.height);
+        EXPECT_EQ(picture.pixels, to_picture(expected.planes).pixels);
+        const core::Array<float, 2> grey = signal::to_grey(expected.planes);
+        core::Array<float, 2> direct(grey.extent());
+        to_grey(stored, direct);
+        EXPECT_TRUE(std::equal(grey.begin(), grey.end(), direct.begin())) << bytes;
+        core::Array<float, 2> larger({stored.height + 1, stored.width});
+        EXPECT_THROW(to_grey(stored, larger), core::InvalidArgument);
+    }
 }
 
 TEST(ToPicture, RoundsAndClamps) {

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "aperture/media/image_file.hpp"
 
@@ -19,10 +18,10 @@ class VideoReader {
     explicit VideoReader(const std::filesystem::path& path);
     ~VideoReader();
 
-    /// The next frame, red, green and blue with 8 bits; nothing at the end. Skips frames that
-    /// cannot be decoded; hundreds in a row count as the end. Whether that was the video's true end
-    /// follows from `cut_off` and `stored_frames`.
-    std::optional<Image> next();
+    /// Reads the next frame, red, green and blue with 8 bits, to `image`, reusing its memory;
+    /// returns false at the end. Skips frames that cannot be decoded; hundreds in a row count as
+    /// the end. Whether that was the video's true end follows from `cut_off` and `stored_frames`.
+    bool next(StoredImage& image);
     /// Skips a frame; returns false if there is none.
     bool skip();
     /// Number of frames according to the container, 0 if it has none. An estimate: even an intact
