@@ -95,10 +95,10 @@ AtomicFile new_picture(const std::filesystem::path& target,
                        const std::string& comment) {
     if (format_of(target) != ".png") return new_picture(target, to_picture(levels), comment);
     const auto [rows, columns] = levels.extent;
-    std::string bytes;
-    bytes.reserve(static_cast<std::size_t>(levels.size()));
+    std::string bytes(static_cast<std::size_t>(levels.size()), '\0');
+    char* to = bytes.data();
     for (core::index_t y = 0; y < rows; ++y) {
-        for (core::index_t x = 0; x < columns; ++x) bytes += static_cast<char>(levels(y, x));
+        for (core::index_t x = 0; x < columns; ++x) *to++ = static_cast<char>(levels(y, x));
     }
     const PngPixels pixels{static_cast<int>(columns), static_cast<int>(rows), 1, 8, bytes};
     return new_file(target, with_mark(encode_png(error_prefix(target), pixels), one_line(comment)));
@@ -130,7 +130,8 @@ bool is_whole_picture(const std::filesystem::path& file, const std::string& comm
             return bytes.find(png_text("Comment", text)) != std::string::npos;
         }
         if (!is_pnm(bytes)) return false;
-        decode_pnm(name, bytes);
+        StoredImage image;
+        decode_pnm(name, bytes, image);
         return bytes.find(pnm_comment(text)) != std::string::npos;
     } catch (const core::InvalidArgument&) {
         return false;

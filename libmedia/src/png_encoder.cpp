@@ -2,31 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmedia/src/png_encoder.hpp"
 
-#include <libdeflate.h>
+#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <new>
+#include <vector>
 
+#include "aperture/core/error.hpp"
 #include "libmedia/src/byte_order.hpp"
 #include "libmedia/src/image_structure.hpp"
 
 namespace aperture::media {
 namespace {
 
-/// Of the levels 1 to 12 the fastest. Files of photographs are 7 % smaller with level 3, which
-/// takes twice as long.
-constexpr int deflate_level = 1;
+/// Of the levels 0 to 3 the one with the smallest pictures in colour. Level 0 takes an eighth less
+/// time for a fifth more bytes.
+constexpr int deflate_level = 2;
+constexpr std::size_t deflate_memory = ISAL_DEF_LVL2_DEFAULT;
+/// Far below the 2^31 - 1 that a chunk may have, and the 2^32 - 1 that ISA-L counts.
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
 constexpr char up_filter = 2;
-/// Far below the 2^31 - 1 that a chunk may have.
-constexpr std::size_t most_chunk_bytes = std::size_t{1} << 30;
-
-struct FreeCompressor {
-    void operator()(libdeflate_compressor* compressor) const {
-        libdeflate_free_compressor(compressor);
-    }
-};
 
 bool is_grey(const Picture& picture) {
     return std::all_of(picture.pixels.begin(), picture.pixels.end(), [](const Colour& pixel) {
@@ -58,13 +53,33 @@ std::string filtered(const PngPixels& pixels, std::size_t row_bytes) {
 }
 
 /// A zlib stream (RFC 1950).
-std::string compressed(std::string_view bytes) {
-    const std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor(
-        libdeflate_alloc_compressor(deflate_level));
-    if (!compressor) throw std::bad_alloc();
-    std::string to(libdeflate_zlib_compress_bound(compressor.get(), bytes.size()), '\0');
-    to.resize(libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(), to.data(),
-                                       to.size()));
+std::string compressed(const std::string& name, std::string_view bytes) {
+    std::vector<std::uint8_t> memory(deflate_memory);
+    isal_zstream stream;
+    isal_deflate_init(&stream);
+    stream.level = deflate_level;
+    stream.level_buf = memory.data();
+    stream.level_buf_size = static_cast<std::uint32_t>(memory.size());
+    stream.gzip_flag = IGZIP_ZLIB;
+    std::string to;
+    std::size_t size = 0;
+    while (!bytes.empty()) {
+        const std::string_view part = bytes.substr(0, most_bytes);
+        bytes.remove_prefix(part.size());
+        stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(part.data()));
+        stream.avail_in = static_cast<std::uint32_t>(part.size());
+        stream.end_of_stream = bytes.empty() ? 1 : 0;
+        const auto room = static_cast<std::uint32_t>(part.size() / 2 + deflate_memory);
+        do {
+            to.resize(size + room);
+            stream.next_out = reinterpret_cast<std::uint8_t*>(to.data() + size);
+            stream.avail_out = room;
+            core::expects(isal_deflate(&stream) == COMP_OK, name,
+                          ": the picture cannot be encoded");
+            size += room - stream.avail_out;
+        } while (stream.avail_out == 0);
+    }
+    to.resize(size);
     return to;
 }
 
@@ -77,9 +92,9 @@ std::string encode_png(const std::string& name, const PngPixels& pixels) {
                                   static_cast<std::size_t>(pixels.channels * pixels.bits / 8);
     std::string file(png_signature);
     file += png_chunk(ihdr(pixels));
-    const std::string data = compressed(filtered(pixels, row_bytes));
-    for (std::size_t at = 0; at < data.size(); at += most_chunk_bytes) {
-        file += png_chunk("IDAT" + data.substr(at, most_chunk_bytes));
+    const std::string data = compressed(name, filtered(pixels, row_bytes));
+    for (std::size_t at = 0; at < data.size(); at += most_bytes) {
+        file += png_chunk("IDAT" + data.substr(at, most_bytes));
     }
     file += png_chunk("IEND");
     return file;

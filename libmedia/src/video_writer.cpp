@@ -9,7 +9,6 @@ extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/cpu.h>
-#include <libswscale/swscale.h>
 }
 
 #include <algorithm>
@@ -17,9 +16,10 @@ extern "C" {
 #include <filesystem>
 #include <memory>
 #include <new>
-#include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
+#include <span>
 #include <string>
+
+#include "libmedia/src/yuv_frame.hpp"
 #endif
 
 namespace aperture::media {
@@ -39,7 +39,6 @@ struct Free {
     void operator()(AVCodecContext* encoder) const { avcodec_free_context(&encoder); }
     void operator()(AVFrame* frame) const { av_frame_free(&frame); }
     void operator()(AVPacket* packet) const { av_packet_free(&packet); }
-    void operator()(SwsContext* conversion) const { sws_freeContext(conversion); }
 };
 
 template <class T>
@@ -58,17 +57,14 @@ struct Encoder {
     const char* options;
 };
 
-/// In order of preference. The usual preset of x264 takes more than three times as long for the
-/// same loss and two thirds of the bytes.
+/// In order of preference. x264's usual preset loses as much in half the bytes, but takes ten times
+/// as long.
 constexpr std::array lossy_encoders{
-    Encoder{"libx264", AV_PIX_FMT_YUV420P, "preset=superfast,crf=23"},
+    Encoder{"libx264", AV_PIX_FMT_YUV420P, "preset=ultrafast,crf=24"},
     Encoder{"mpeg4", AV_PIX_FMT_YUV420P, "flags=+qscale,global_quality=354"},
 };
-/// FFmpeg's threads share slices; frames of a few pixels cannot be cut in four.
-constexpr std::array grey_encoders{
-    Encoder{"ffv1", AV_PIX_FMT_GRAY8, "level=3,slices=4"},
-    Encoder{"ffv1", AV_PIX_FMT_GRAY8, ""},
-};
+/// FFV1 takes eight times as long for two thirds of the bytes.
+constexpr std::array grey_encoders{Encoder{"jpegls", AV_PIX_FMT_GRAY8, ""}};
 
 /// Null if FFmpeg has no such encoder or it does not take such frames.
 Freed<AVCodecContext> open_encoder(const Encoder& choice, int width, int height, AVRational rate) {
@@ -83,7 +79,7 @@ Freed<AVCodecContext> open_encoder(const Encoder& choice, int width, int height,
     encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     encoder->thread_count = std::min(av_cpu_count(), most_threads);
     if (choice.pixels != AV_PIX_FMT_GRAY8) {
-        // What swscale makes of RGB. Players would take BT.709 for large frames.
+        // That of YuvFrame. Players would take BT.709 for large frames.
         encoder->colorspace = AVCOL_SPC_SMPTE170M;
         encoder->color_range = AVCOL_RANGE_MPEG;
     }
@@ -99,24 +95,24 @@ Freed<AVCodecContext> open_encoder(const Encoder& choice, int width, int height,
 struct VideoWriter::State {
     std::string shown;
     AtomicFile file;
-    cv::Size size;  ///< of incoming frames
+    int width;  ///< of incoming frames
+    int height;
     bool grey;
     Freed<AVCodecContext> encoder;  ///< null when the video is finished
     Freed<AVFormatContext> container;
-    Freed<SwsContext> to_yuv;
     Freed<AVFrame> frame;
     Freed<AVPacket> packet;
-    cv::Mat even;
     std::int64_t written = 0;
 
-    State(const std::filesystem::path& target, int width, int height, VideoCoding coding)
+    State(const std::filesystem::path& target, int columns, int rows, VideoCoding coding)
         : shown(target.string()),
           file(target),
-          size(width, height),
+          width(columns),
+          height(rows),
           grey(coding == VideoCoding::lossless_grey) {}
     void open(AVRational rate);
-    void begin_frame(bool of_levels, core::index_t width, core::index_t height);
-    void convert(const Picture& picture);
+    void begin_frame(bool of_levels, core::index_t columns, core::index_t rows);
+    core::View<std::uint8_t, 2, core::Host> plane(std::size_t number) const;
     void end_frame();
     void encode(const AVFrame* next);
     void expects_done(int result) const;
@@ -135,14 +131,15 @@ void VideoWriter::State::expects_done(int result) const {
 void VideoWriter::State::open(AVRational rate) {
     // Errors are reported once, by us; a level that somebody has chosen is kept.
     if (av_log_get_level() == AV_LOG_INFO) av_log_set_level(AV_LOG_QUIET);
-    const cv::Size stored =
-        grey ? size : cv::Size(size.width + size.width % 2, size.height + size.height % 2);
-    for (const Encoder& choice : grey ? grey_encoders : lossy_encoders) {
-        encoder = open_encoder(choice, stored.width, stored.height, rate);
+    const int stored_width = grey ? width : width + width % 2;
+    const int stored_height = grey ? height : height + height % 2;
+    using Encoders = std::span<const Encoder>;
+    for (const Encoder& choice : grey ? Encoders(grey_encoders) : Encoders(lossy_encoders)) {
+        encoder = open_encoder(choice, stored_width, stored_height, rate);
         if (encoder) break;
     }
-    core::expects(encoder != nullptr, shown, ": cannot write: no encoder for a video of ",
-                  size.width, 'x', size.height, " pixels");
+    core::expects(encoder != nullptr, shown, ": cannot write: no encoder for a video of ", width,
+                  'x', height, " pixels");
     AVFormatContext* allocated = nullptr;
     expects_done(
         avformat_alloc_output_context2(&allocated, nullptr, grey ? "matroska" : "mp4", nullptr));
@@ -159,24 +156,18 @@ void VideoWriter::State::open(AVRational rate) {
 
     packet = freed(av_packet_alloc());
     frame = freed(av_frame_alloc());
-    frame->width = stored.width;
-    frame->height = stored.height;
+    frame->width = stored_width;
+    frame->height = stored_height;
     frame->format = encoder->pix_fmt;
     expects_done(av_frame_get_buffer(frame.get(), 0));
-    if (!grey) {
-        to_yuv = freed(sws_getContext(stored.width, stored.height, AV_PIX_FMT_RGB24, stored.width,
-                                      stored.height, encoder->pix_fmt, SWS_BICUBIC, nullptr,
-                                      nullptr, nullptr));
-    }
 }
 
-void VideoWriter::State::begin_frame(bool of_levels, core::index_t width, core::index_t height) {
+void VideoWriter::State::begin_frame(bool of_levels, core::index_t columns, core::index_t rows) {
     core::expects(encoder != nullptr, shown, ": the video is already finished");
     core::expects(of_levels == grey, shown, ": cannot write: a frame in ",
                   of_levels ? "grey in a video in colour" : "colour in a grey video");
-    core::expects(width == size.width && height == size.height, shown,
-                  ": cannot write: a frame of ", width, 'x', height, " pixels in a video of ",
-                  size.width, 'x', size.height);
+    core::expects(columns == width && rows == height, shown, ": cannot write: a frame of ", columns,
+                  'x', rows, " pixels in a video of ", width, 'x', height);
     expects_done(av_frame_make_writable(frame.get()));
 }
 
@@ -185,12 +176,12 @@ void VideoWriter::State::end_frame() {
     encode(frame.get());
 }
 
-void VideoWriter::State::convert(const Picture& picture) {
-    const cv::Mat rgb(size, CV_8UC3, const_cast<Colour*>(picture.pixels.data()));
-    cv::copyMakeBorder(rgb, even, 0, size.height % 2, 0, size.width % 2, cv::BORDER_REPLICATE);
-    const std::uint8_t* rows = even.data;
-    const int stride = static_cast<int>(even.step);
-    sws_scale(to_yuv.get(), &rows, &stride, 0, even.rows, frame->data, frame->linesize);
+/// Of the frame that is encoded next; chroma has half the size of the first.
+core::View<std::uint8_t, 2, core::Host> VideoWriter::State::plane(std::size_t number) const {
+    const int parts = number == 0 ? 1 : 2;
+    return {frame->data[number],
+            {frame->height / parts, frame->width / parts},
+            {frame->linesize[number], 1}};
 }
 
 /// Without a frame, writes what the encoder has kept.
@@ -220,15 +211,14 @@ VideoWriter::VideoWriter(const std::filesystem::path& target, int width, int hei
 
 void VideoWriter::write(const Picture& frame) {
     state_->begin_frame(false, frame.width, frame.height);
-    state_->convert(frame);
+    store_yuv(frame, {state_->plane(0), state_->plane(1), state_->plane(2)});
     state_->end_frame();
 }
 
 void VideoWriter::write(core::View<const std::uint8_t, 2, core::Host> levels) {
     const auto [rows, columns] = levels.extent;
     state_->begin_frame(true, columns, rows);
-    const core::View<std::uint8_t, 2, core::Host> to(state_->frame->data[0], levels.extent,
-                                                     {state_->frame->linesize[0], 1});
+    const auto to = state_->plane(0);
     for (core::index_t y = 0; y < rows; ++y) {
         for (core::index_t x = 0; x < columns; ++x) to(y, x) = levels(y, x);
     }

@@ -17,7 +17,7 @@ enum class VideoCoding {
     /// In colour. MP4: H.264 if FFmpeg has x264, else MPEG-4. Levels change slightly, and chroma
     /// has half resolution. An odd last row or column is there twice.
     lossy,
-    /// Grey levels, which are exact. Matroska: FFV1, available in every FFmpeg.
+    /// Grey levels, which are exact. Matroska: JPEG-LS (ISO/IEC 14495-1), in every FFmpeg.
     lossless_grey,
 };
 
