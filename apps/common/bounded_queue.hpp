@@ -28,14 +28,13 @@ class BoundedQueue {
     /// Producer: waits for room. Returns false if the consumer has closed the queue.
     bool wait_for_room() {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return closed_ || items_.size() < room_; });
-        return !closed_;
+        return wait_for_room(lock);
     }
     /// Producer: waits for room and appends an item. Returns false, without the item, if the
     /// consumer has closed the queue.
     bool push(T item) {
-        if (!wait_for_room()) return false;
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
+        if (!wait_for_room(lock)) return false;
         items_.push_back(std::move(item));
         changed_.notify_all();
         return true;
@@ -76,6 +75,11 @@ class BoundedQueue {
     }
 
   private:
+    bool wait_for_room(std::unique_lock<std::mutex>& lock) {
+        changed_.wait(lock, [&] { return closed_ || items_.size() < room_; });
+        return !closed_;
+    }
+
     std::size_t room_;
     std::mutex mutex_;
     std::condition_variable changed_;

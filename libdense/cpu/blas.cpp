@@ -25,7 +25,7 @@ void for_each_dot(core::Cpu& cpu, const VectorBatch<const T, core::Host>& a,
                   const VectorBatch<const T, core::Host>& c, const Finish& finish) {
     using lanes::part_entries;
     if constexpr (lanes::has_order_four<T>) {
-        if (lanes::are_fours(a) && lanes::are_fours(c)) {
+        if (lanes::are_dense_fours(a) && lanes::are_dense_fours(c)) {
             return lanes::for_each_dot_of_fours<T>(cpu, a, c, finish);
         }
     }
@@ -166,7 +166,7 @@ void multiply_vectors(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::
                       const VectorBatch<T, core::Host>& y) {
     if constexpr (lanes::has_order_four<T>) {
         if (lanes::is_four_by_four(a) && x.stride[1] == 1) {
-            return lanes::for_each_four_by_four<T>(
+            return lanes::for_each_product_of_fours<T>(
                 cpu, a, x, [&](index_t first, int count, const lanes::Element<T>& sum) {
                     update_entries(alpha, sum, beta, y, first, count);
                 });
@@ -196,11 +196,11 @@ bool multiply_order_four(core::Cpu& cpu, T alpha, const MatrixBatch<const T, cor
     if constexpr (lanes::has_order_four<T>) {
         if (!is_four_by_four(b) || !is_four_by_four(c)) return false;
         if (is_four_by_four(a)) {
-            lanes::multiply_fours<false>(cpu, alpha, a, b, beta, c);
+            lanes::multiply_four_by_four<false>(cpu, alpha, a, b, beta, c);
             return true;
         }
         if (is_four_by_four(transposed(a))) {
-            lanes::multiply_fours<true>(cpu, alpha, transposed(a), b, beta, c);
+            lanes::multiply_four_by_four<true>(cpu, alpha, transposed(a), b, beta, c);
             return true;
         }
     }

@@ -28,7 +28,7 @@ bool is_four_by_four(const MatrixBatch<T, core::Host>& a) {
 
 /// Whether the vectors have four entries and no gaps.
 template <class T>
-bool are_fours(const VectorBatch<T, core::Host>& a) {
+bool are_dense_fours(const VectorBatch<T, core::Host>& a) {
     return a.extent[1] == order_four && a.stride[1] == 1 && a.stride[0] == order_four;
 }
 
@@ -122,9 +122,9 @@ template <class R, int... lane>
 /// C = alpha op(A) B + beta C, of matrices that are `is_four_by_four`. `a_by_columns`: op
 /// transposes A.
 template <bool a_by_columns, Scalar T>
-void multiply_fours(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
-                    const MatrixBatch<const T, core::Host>& b, T beta,
-                    const MatrixBatch<T, core::Host>& c) {
+void multiply_four_by_four(core::Cpu& cpu, T alpha, const MatrixBatch<const T, core::Host>& a,
+                           const MatrixBatch<const T, core::Host>& b, T beta,
+                           const MatrixBatch<T, core::Host>& c) {
     constexpr std::make_integer_sequence<int, order_four> all{};
     for_each_pack<T, 1>(cpu, c.extent[0], 0, [&](core::index_t p, int, const auto&) {
         const detail::FourRows<T> left(a.data + p * a.stride[0]);
@@ -167,8 +167,8 @@ void for_each_sum_of_fours(core::Cpu& cpu, core::index_t rows, const Product& pr
 /// The same of the products A x of matrices that are `is_four_by_four`; entries of x are
 /// neighbours.
 template <Scalar T, class Finish>
-void for_each_four_by_four(core::Cpu& cpu, const MatrixBatch<const T, core::Host>& a,
-                           const VectorBatch<const T, core::Host>& x, const Finish& finish) {
+void for_each_product_of_fours(core::Cpu& cpu, const MatrixBatch<const T, core::Host>& a,
+                               const VectorBatch<const T, core::Host>& x, const Finish& finish) {
     for_each_sum_of_fours<T>(
         cpu, a.extent[0] * order_four,
         [&](core::index_t row, int) {
