@@ -145,7 +145,7 @@ inline void exchange_rows(int k, int n, const int* rows, std::ptrdiff_t columns,
 /// The row in [k, n) of the largest entry of column k, in every lane: the first of several, k if
 /// none is larger than an entry that is NaN.
 template <Scalar T>
-inline void find_pivots(int k, int n, const Matrix<T>& a, int* rows) {
+inline Info<T> pivot_rows(int k, int n, const Matrix<T>& a) {
     core::Pack<Real<T>> largest = magnitude(a.load(k, k));
     Info<T> row = Info<T>{} + k;
     for (int i = k + 1; i < n; ++i) {
@@ -153,7 +153,7 @@ inline void find_pivots(int k, int n, const Matrix<T>& a, int* rows) {
         row = here > largest ? Info<T>{} + i : row;
         largest = here > largest ? here : largest;
     }
-    for (int l = 0; l < width<T>; ++l) rows[l] = static_cast<int>(row[l]);
+    return row;
 }
 
 /// Columns of a panel; matrices of so few columns are one panel, others have panels of tiles.
@@ -188,7 +188,8 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
     for (int k = first; k < last; ++k) {
         if (pivoting == Pivoting::partial) {
             int* const rows = pivots + std::ptrdiff_t{k} * width<T>;
-            find_pivots(k, n, a, rows);
+            const Info<T> chosen = pivot_rows(k, n, a);
+            for (int l = 0; l < width<T>; ++l) rows[l] = static_cast<int>(chosen[l]);
             exchange_rows(k, n, rows, n, a);
         }
         const PivotReciprocal<T> reciprocal = accept_general_pivot<T>(a.load(k, k), k + 1, info);

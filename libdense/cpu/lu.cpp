@@ -4,6 +4,7 @@
 #include "libdense/batch_checks.hpp"
 #include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
+#include "libdense/cpu/lane_elimination.hpp"
 #include "libdense/cpu/lane_lu.hpp"
 
 namespace aperture::dense {
@@ -14,6 +15,26 @@ using core::index_t;
 /// Row numbers of one pack, in every lane.
 template <Scalar T>
 using PivotRows = std::array<int, max_order * lanes::width<T>>;
+
+template <Scalar T>
+void solve_by_elimination(core::Cpu& cpu, int n, const MatrixBatch<const T, core::Host>& a,
+                          const lanes::RightHandSides<T>& sides,
+                          core::View<int, 1, core::Host> info) {
+    lanes::for_each_pack<T>(
+        cpu, a.extent[0], lanes::matrix_elements(n, n) + sides.elements(),
+        [&](index_t first, int problems, lanes::Scratch<T> scratch) {
+            const lanes::Matrix<T> matrix = scratch.like(a);
+            const lanes::Ahead ahead = lanes::next_matrices<T>(a, first, lanes::lu_steps(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, ahead.step == 0);
+            sides.for_each_part(first, problems, scratch, [&](int rows, const auto& x) {
+                const lanes::Info<T> of_lanes =
+                    lanes::solve_by_elimination(n, rows, matrix, x, ahead);
+                if (lanes::report<T>(of_lanes, first, problems, info)) {
+                    lanes::clear_failed<T>(of_lanes, rows, n, x);
+                }
+            });
+        });
+}
 
 }  // namespace
 
@@ -78,6 +99,9 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
     expects_solvable("solve_lu", a, x, info);
     const int n = static_cast<int>(a.extent[1]);
     const lanes::RightHandSides<T> sides(x);
+    if (pivoting == Pivoting::partial && n <= lanes::most_eliminated<T> && sides.are_together()) {
+        return solve_by_elimination(cpu, n, a, sides, info);
+    }
     lanes::for_each_pack<T>(
         cpu, a.extent[0], lanes::matrix_elements(n, n) + sides.elements(),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {

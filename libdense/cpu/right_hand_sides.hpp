@@ -64,6 +64,8 @@ class RightHandSides {
         at_once_ = std::min<core::index_t>(std::max(bytes / row_bytes / step * step, step), all_);
     }
 
+    /// Whether there is one part, of all of them.
+    bool are_together() const { return all_ > 0 && at_once_ == all_; }
     std::ptrdiff_t elements() const { return matrix_elements(at_once_, x_.extent[2]); }
 
     /// Calls solve(rows, part) for parts of the right-hand sides in lanes, which it overwrites.
