@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "aperture/media/image_file.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "tests/apps/bgsub_clip.hpp"
 #include "tests/shared_data.hpp"
@@ -237,6 +238,27 @@ TEST_F(Bgsub, WindowsGiveEveryFrameOnce) {
         const auto masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
         EXPECT_GT(f_measure(masks, scene, frames), 0.95) << windows[0];
         EXPECT_EQ(report()["results"]["windows"], windows[0] == "100" ? 1 : 2) << windows[0];
+    }
+}
+
+// Later windows are read to the pictures of earlier ones.
+TEST_F(Bgsub, OverlaysOfWindowsShowTheirFrames) {
+    constexpr int frames = 38;
+    constexpr std::size_t pixels = 73 * 97;
+    write_frames({.side = 16, .step = 2}, frames);
+    for (const char* const overlap : {"0", "4"}) {
+        ASSERT_EQ(
+            run({clip(), "--window", "9", "--overlap", overlap, "--out-format", "npy"}).status, 0);
+        const auto masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
+        const auto overlays = masks_in(folder_ / "clip.overlay.npy", "38, 73, 97, 3");
+        for (int i = 0; i < frames; ++i) {
+            const media::Image image = media::read_image(frame(i));
+            for (std::size_t p = 0; p < pixels; ++p) {
+                const std::size_t at = static_cast<std::size_t>(i) * pixels + p;
+                if (masks[at] != 0) continue;
+                ASSERT_EQ(overlays[3 * at], image.planes.data()[p]) << i << ' ' << p;
+            }
+        }
     }
 }
 
