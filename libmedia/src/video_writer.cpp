@@ -57,13 +57,13 @@ struct Encoder {
     const char* options;
 };
 
-/// In order of preference. x264's usual preset loses as much in half the bytes, but takes ten times
-/// as long.
+/// In order of preference. x264's usual preset loses as much in half the bytes, but takes almost
+/// twenty times as long.
 constexpr std::array lossy_encoders{
     Encoder{"libx264", AV_PIX_FMT_YUV420P, "preset=ultrafast,crf=24"},
     Encoder{"mpeg4", AV_PIX_FMT_YUV420P, "flags=+qscale,global_quality=354"},
 };
-/// FFV1 takes eight times as long for two thirds of the bytes.
+/// FFV1 takes seven times as long for two thirds of the bytes.
 constexpr std::array grey_encoders{Encoder{"jpegls", AV_PIX_FMT_GRAY8, ""}};
 
 /// Null if FFmpeg has no such encoder or it does not take such frames.
