@@ -15,6 +15,7 @@
 #include "apps/bgsub/result_writers.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/bgsub/summary.hpp"
+#include "apps/bgsub/written_results.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -30,36 +31,6 @@ constexpr index_t frames_between = 16;
 struct NextFrames {
     Clip clip;
     bool is_last = false;  ///< no frame follows
-};
-
-/// Results that are in use nowhere, whose memory others take over.
-class WrittenResults {
-  public:
-    /// Results that come back here when nobody has them any more. May outlive this.
-    std::shared_ptr<ResultFrames> take() {
-        std::unique_ptr<ResultFrames> results = state_->take();
-        if (!results) results = std::make_unique<ResultFrames>();
-        return {results.release(), [state = state_](ResultFrames* used) { state->put(used); }};
-    }
-
-  private:
-    struct State {
-        std::mutex mutex;
-        std::vector<std::unique_ptr<ResultFrames>> free;
-
-        std::unique_ptr<ResultFrames> take() {
-            const std::lock_guard lock(mutex);
-            if (free.empty()) return nullptr;
-            std::unique_ptr<ResultFrames> results = std::move(free.back());
-            free.pop_back();
-            return results;
-        }
-        void put(ResultFrames* results) {
-            const std::lock_guard lock(mutex);
-            free.emplace_back(results);
-        }
-    };
-    std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 /// Reads, solves and writes at the same time: frames are read ahead in one thread, outputs have
