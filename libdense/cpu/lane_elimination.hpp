@@ -3,95 +3,206 @@
 #pragma once
 
 #include <array>
+#include <cstring>
+#include <utility>
 
-#include "libdense/cpu/lane_lu.hpp"
+#include "libdense/cpu/lane_kernels.hpp"
+#include "libdense/cpu/lane_pivots.hpp"
 
-/// Gaussian elimination of [A | B] with partial pivoting, one problem per SIMD lane: rows are
-/// exchanged on the way of the elimination, and L is not kept.
+/// Gaussian elimination of small matrices with partial pivoting, one per SIMD lane: a column stays
+/// in registers while all steps before its own are applied to it.
 namespace aperture::dense::lanes {
 
-/// Largest order at which this takes less time than LU factors and substitution.
-template <Scalar T>
-inline constexpr int most_eliminated = is_complex<T> ? 12 : 16;
+/// Whether `with_elimination` takes this order.
+constexpr bool is_eliminated(int n) { return n >= 1 && n <= 16; }
 
-/// The multiples of a row that are subtracted from the rows below.
-template <Scalar T>
-using Multipliers = std::array<Element<T>, most_eliminated<T>>;
+constexpr core::index_t lu_steps(int n, core::index_t sides = 0) {
+    return n * (n - 1) / 2 + n * sides;
+}
 
-/// Exchanges rows k and chosen[lane] of some columns and subtracts multiples of the new row k from
-/// the rows below.
-template <int columns, Scalar T>
-[[gnu::always_inline]] inline void eliminate_columns(int k, int n, const Info<T>& chosen,
-                                                     const Multipliers<T>& multipliers,
-                                                     const Matrix<T>& a) {
-    Element<T> top[columns];
-    Element<T> found[columns];
-#pragma GCC unroll 8
-    for (int j = 0; j < columns; ++j) top[j] = found[j] = a.load(k, j);
-    for (int i = k + 1; i < n; ++i) {
-        const auto here = chosen == i;
-#pragma GCC unroll 8
-        for (int j = 0; j < columns; ++j) found[j] = select(here, a.load(i, j), found[j]);
+/// Rows, columns and steps are counted from the last one: code that is unrolled for `most` of them
+/// then serves smaller matrices, too, which have fewer steps at the beginning.
+template <int most, Scalar T>
+class Elimination {
+  public:
+    /// n is in (most - 4, most], and `most` itself up to order 4.
+    explicit Elimination(int n) : n_(n) {}
+
+    /// Returns info of the pivots. Fetches `ahead` in lu_steps(n) steps.
+    [[gnu::noinline]] Info<T> eliminate(const Matrix<T>& a, Ahead& ahead) {
+        for (int c = n_ - 1; c >= 0; --c) {
+            Column v;
+            load(a.reversed(n_).from(0, c), v);
+            apply_steps(c, v, ahead, Steps{});
+#pragma GCC unroll 16
+            for (int i = 1; i < most; ++i) {
+                if (i > c && has(i)) factors_[c][i] = v[i];
+            }
+        }
+        return info_;
     }
-#pragma GCC unroll 8
-    for (int j = 0; j < columns; ++j) a.store(k, j, found[j]);
-    for (int i = k + 1; i < n; ++i) {
-        const auto here = chosen == i;
-        const Element<T> multiplier = multipliers[i];
-#pragma GCC unroll 8
-        for (int j = 0; j < columns; ++j) {
-            Element<T> value = select(here, top[j], a.load(i, j));
-            subtract_product<Second::plain>(value, multiplier, found[j]);
-            a.store(i, j, value);
+
+    /// A x = b for the rows of x, in place. Fetches `ahead` in n steps for each.
+    [[gnu::noinline]] void solve(int rows, const Matrix<T>& x, Ahead& ahead) {
+        const bool scales = any(scaled_);
+        for (int r = 0; r < rows; ++r) {
+            const Matrix<T> column = reversed_rows(n_, x.from(r, 0)).transposed();
+            Column v;
+            load(column, v);
+            apply_steps(-1, v, ahead, Steps{});
+#pragma GCC unroll 16
+            for (int k = 0; k < most; ++k) {
+                if (!has(k)) break;
+                if (scales) v[k] = scaled(v[k], reciprocals_[k].up);
+                v[k] = product(v[k], reciprocals_[k].of_scaled);
+                column.store(k, 0, v[k]);
+#pragma GCC unroll 16
+                for (int i = k + 1; i < most; ++i) {
+                    if (has(i)) subtract_product<Second::plain>(v[i], factors_[k][i], v[k]);
+                }
+            }
         }
     }
-}
 
-/// The same of all `columns` columns.
-template <Scalar T>
-void eliminate_all(int k, int n, const Info<T>& chosen, const Multipliers<T>& multipliers,
-                   int columns, const Matrix<T>& a) {
-    // Half of the registers hold the rows that are exchanged.
-    constexpr int at_once = (core::simd_bytes == 64 ? 8 : 4) / (is_complex<T> ? 2 : 1);
-    for (int j = 0; j < columns; j += at_once) {
-        with_constant<at_once>(columns - j, [&](auto some) {
-            eliminate_columns<some>(k, n, chosen, multipliers, a.from(0, j));
-        });
-    }
-}
-
-/// Replaces [A | B] by [U | y] with U x = y; rows of x are columns of B. What is below U's diagonal
-/// has no meaning. Fetches `ahead` in lu_steps(n) steps.
-template <Scalar T>
-Info<T> eliminate(int n, int rows, const Matrix<T>& a, const Matrix<T>& x, Ahead ahead) {
-    Info<T> info{};
-    Multipliers<T> multipliers;
-    for (int k = 0; k < n; ++k) {
-        const Info<T> chosen = pivot_rows(k, n, a);
-        const Element<T> top = a.load(k, k);
-        Element<T> pivot = top;
-        for (int i = k + 1; i < n; ++i) pivot = select(chosen == i, a.load(i, k), pivot);
-        a.store(k, k, pivot);
-        const PivotReciprocal<T> reciprocal = accept_general_pivot<T>(pivot, k + 1, info);
-        for (int i = k + 1; i < n; ++i) {
-            multipliers[i] = reciprocal.times(select(chosen == i, top, a.load(i, k)));
-            ahead.fetch();
+    /// Stores L and U of P A = L U. `pivots` is [n][lane]. Fetches `ahead` in lu_steps(n) steps.
+    [[gnu::noinline]] void store_factors(const Matrix<T>& lu, int* pivots, Ahead& ahead) const {
+        for (int c = n_ - 1; c >= 0; --c) {
+            const Matrix<T> column = lu.reversed(n_).from(0, c);
+            Column v;
+#pragma GCC unroll 16
+            for (int i = 0; i < most; ++i) v[i] = factors_[c][i];
+            exchange_from(c, v, ahead, Steps{});
+#pragma GCC unroll 16
+            for (int i = 0; i < most; ++i) {
+                if (has(i)) column.store(i, 0, v[i]);
+            }
+            using Rows = typename core::PackLike<int, Real<T>>::type;
+            const Rows rows = __builtin_convertvector(n_ - 1 - chosen_[c], Rows);
+            std::memcpy(pivots + (n_ - 1 - c) * width<T>, &rows, sizeof(rows));
         }
-        eliminate_all(k, n, chosen, multipliers, n - k - 1, a.from(0, k + 1));
-        eliminate_all(k, n, chosen, multipliers, rows, x.transposed());
     }
-    return info;
-}
 
-/// A x = b for the rows of x, in place; overwrites A.
-template <Scalar T>
-Info<T> solve_by_elimination(int n, int rows, const Matrix<T>& a, const Matrix<T>& x, Ahead ahead) {
-    const Info<T> info = eliminate(n, rows, a, x, ahead);
-    RowScales<T> scales;
-    invert_diagonal(n, a, scales);
-    scales.apply(n, rows, x);
-    substitute_upper(n, rows, a, x);
-    return info;
+  private:
+    using Column = Element<T>[most];
+    using Steps = std::make_integer_sequence<int, most>;
+
+    [[gnu::always_inline]] bool has(int row) const {
+        return most <= 4 || row < most - 3 || row < n_;
+    }
+
+    [[gnu::always_inline]] void load(const Matrix<T>& column, Column& v) const {
+#pragma GCC unroll 16
+        for (int i = 0; i < most; ++i) v[i] = has(i) ? column.load(i, 0) : Element<T>{};
+    }
+
+    /// Exchanges rows s and chosen_[s].
+    template <int s>
+    [[gnu::always_inline]] void exchange(Column& v) const {
+        const Element<T> top = v[s];
+        // The last step finished row s - 1 first.
+#pragma GCC unroll 16
+        for (int i = s - 1; i >= 0; --i) {
+            const auto here = chosen_[s] == i;
+            const Element<T> value = v[i];
+            v[i] = select(here, top, value);
+            v[s] = select(here, value, v[s]);
+        }
+    }
+
+    /// Finds the pivot of column s, the first of the largest in rows [0, s], and the multipliers of
+    /// the other rows.
+    template <int s>
+    [[gnu::always_inline]] void find_pivot(Column& v) {
+        Info<T> size[s + 1];
+#pragma GCC unroll 16
+        for (int i = 0; i <= s; ++i) size[i] = pivot_key<T>(v[i]);
+        Info<T> largest = size[s];
+#pragma GCC unroll 16
+        for (int i = s - 1; i >= 0; --i) largest = size[i] > largest ? size[i] : largest;
+        Info<T> chosen = Info<T>{} + s;
+        Element<T> pivot = v[s];
+#pragma GCC unroll 16
+        for (int i = 0; i <= s; ++i) {
+            const auto here = size[i] == largest;
+            chosen = here ? Info<T>{} + i : chosen;
+            pivot = select(here, v[i], pivot);
+        }
+        chosen_[s] = chosen;
+        factors_[s][s] = pivot;
+        const PivotReciprocal<T> reciprocal = accept_general_pivot<T>(pivot, n_ - s, info_);
+        reciprocals_[s] = reciprocal;
+        scaled_ |= reciprocal.up > Real<T>{1};
+#pragma GCC unroll 16
+        for (int i = s - 1; i >= 0; --i) {
+            factors_[s][i] = reciprocal.times(select(chosen == i, v[s], v[i]));
+        }
+    }
+
+    /// One step for a column; returns whether more follow.
+    template <int s>
+    [[gnu::always_inline]] bool apply_step(int column, Column& v, Ahead& ahead) {
+        if (!has(s)) return true;
+        if (s == column) {
+            find_pivot<s>(v);
+            return false;
+        }
+        ahead.fetch();
+        exchange<s>(v);
+#pragma GCC unroll 16
+        for (int i = s - 1; i >= 0; --i) {
+            subtract_product<Second::plain>(v[i], factors_[s][i], v[s]);
+        }
+        return true;
+    }
+    template <int... k>
+    [[gnu::always_inline]] void apply_steps(int column, Column& v, Ahead& ahead,
+                                            std::integer_sequence<int, k...> /*steps*/) {
+        static_cast<void>((apply_step<most - 1 - k>(column, v, ahead) && ...));
+    }
+
+    template <int s>
+    [[gnu::always_inline]] void exchange_below(int column, Column& v, Ahead& ahead) const {
+        if (s >= column) return;
+        exchange<s>(v);
+        ahead.fetch();
+    }
+    /// Exchanges the multipliers of a column as the steps after its own do.
+    template <int... k>
+    [[gnu::always_inline]] void exchange_from(int column, Column& v, Ahead& ahead,
+                                              std::integer_sequence<int, k...> /*steps*/) const {
+        (exchange_below<most - 1 - k>(column, v, ahead), ...);
+    }
+
+    int n_;
+    Info<T> info_{};
+    Mask<Real<T>> scaled_{};  ///< where one of the pivots was scaled up
+    std::array<Info<T>, most> chosen_;
+    std::array<PivotReciprocal<T>, most> reciprocals_;
+    Column factors_[most];  ///< columns; below the diagonal rows are in the order of their step
+};
+
+/// Returns body(an Elimination of order n).
+template <Scalar T, class Body>
+auto with_elimination(int n, const Body& body) {
+    const auto call = [&](auto most) {
+        Elimination<most, T> elimination(n);
+        return body(elimination);
+    };
+    switch (n) {
+        case 1:
+            return call(std::integral_constant<int, 1>{});
+        case 2:
+            return call(std::integral_constant<int, 2>{});
+        case 3:
+            return call(std::integral_constant<int, 3>{});
+        case 4:
+            return call(std::integral_constant<int, 4>{});
+        default:
+            break;
+    }
+    if (n <= 8) return call(std::integral_constant<int, 8>{});
+    if (n <= 12) return call(std::integral_constant<int, 12>{});
+    return call(std::integral_constant<int, 16>{});
 }
 
 }  // namespace aperture::dense::lanes

@@ -3,93 +3,16 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <utility>
 
 #include "aperture/dense/batch_factor.hpp"
+#include "libdense/cpu/lane_elimination.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
+#include "libdense/cpu/lane_pivots.hpp"
 #include "libdense/cpu/right_hand_sides.hpp"
 
 /// LU factors and Gauss-Jordan elimination of general matrices, one per SIMD lane.
 namespace aperture::dense::lanes {
-
-template <class P>
-inline P absolute(P value) {
-    return value < 0 ? -value : value;
-}
-
-/// Per lane 0, or all bits where a condition holds.
-template <class R>
-using Mask = decltype(core::Pack<R>{} < core::Pack<R>{});
-
-template <class M>
-[[gnu::always_inline]] inline bool any(M mask) {
-    decltype(mask[0] + mask[0]) bits = 0;
-    for (std::size_t l = 0; l < sizeof(mask) / sizeof(mask[0]); ++l) bits |= mask[l];
-    return bits != 0;
-}
-
-/// The larger of |re| and |im|: compares pivots without overflow.
-template <Scalar T>
-inline core::Pack<Real<T>> magnitude(const Element<T>& value) {
-    const core::Pack<Real<T>> re = absolute(value.re);
-    if constexpr (is_complex<T>) {
-        const core::Pack<Real<T>> im = absolute(value.im);
-        // Also if im is NaN.
-        return re > im ? re : im;
-    } else {
-        return re;
-    }
-}
-
-/// 1 / value, without overflow on the way.
-template <Scalar T>
-inline Element<T> reciprocal(const Element<T>& value) {
-    using R = Real<T>;
-    if constexpr (is_complex<T>) {
-        const core::Pack<R> scale = R{1} / magnitude(value);
-        const core::Pack<R> re = value.re * scale;
-        const core::Pack<R> im = value.im * scale;
-        const core::Pack<R> factor = scale / (re * re + im * im);
-        return {re * factor, -im * factor};
-    } else {
-        return {R{1} / value.re};
-    }
-}
-
-/// What makes subnormal sizes normal, whose reciprocal would overflow: a power of two, 1 for
-/// others.
-template <class R>
-inline core::Pack<R> scale_up(const core::Pack<R>& size) {
-    const core::Pack<R> one = core::broadcast(R{1});
-    return size < std::numeric_limits<R>::min() ? one * R(1ull << 60) : one;
-}
-
-/// A pivot's reciprocal is that of `up` times the pivot, times `up`.
-template <Scalar T>
-struct PivotReciprocal {
-    core::Pack<Real<T>> up;
-    Element<T> of_scaled;
-
-    Element<T> times(const Element<T>& value) const {
-        return product(scaled(value, up), of_scaled);
-    }
-};
-
-/// Validates pivot number `order` (counted from 1). In lanes where it is zero or not finite, sets
-/// info if it is not set yet, and the reciprocal is 1.
-template <Scalar T>
-inline PivotReciprocal<T> accept_general_pivot(Element<T> pivot, int order, Info<T>& info) {
-    using R = Real<T>;
-    constexpr R largest = std::numeric_limits<R>::max();
-    core::Pack<R> size = absolute(pivot.re);
-    if constexpr (is_complex<T>) size = size * R(0.5) + absolute(pivot.im) * R(0.5);
-    const auto good = (size > R{0}) & (size <= largest);
-    const Info<T> here = good ? Info<T>{} : Info<T>{} + order;
-    info = info == 0 ? here : info;
-    const core::Pack<R> up = scale_up<R>(size);
-    return {up, reciprocal(select(good, scaled(pivot, up), unit<T>()))};
-}
 
 /// Exchanges rows k and chosen[lane], which is in [k, n), in every lane, by loads and stores of all
 /// of these rows.
@@ -142,19 +65,22 @@ inline void exchange_rows(int k, int n, const int* rows, std::ptrdiff_t columns,
     }
 }
 
-/// The row in [k, n) of the largest entry of column k, in every lane: the first of several, k if
-/// none is larger than an entry that is NaN.
+/// The row in [k, n) of the largest entry of column k, in every lane: the first of several.
 template <Scalar T>
 inline Info<T> pivot_rows(int k, int n, const Matrix<T>& a) {
-    core::Pack<Real<T>> largest = magnitude(a.load(k, k));
+    Mask<Real<T>> largest = pivot_key<T>(a.load(k, k));
     Info<T> row = Info<T>{} + k;
     for (int i = k + 1; i < n; ++i) {
-        const core::Pack<Real<T>> here = magnitude(a.load(i, k));
+        const Mask<Real<T>> here = pivot_key<T>(a.load(i, k));
         row = here > largest ? Info<T>{} + i : row;
         largest = here > largest ? here : largest;
     }
     return row;
 }
+
+/// The rows that are exchanged in the steps of one pack, [step][lane].
+template <Scalar T>
+using PivotRows = std::array<int, max_order * width<T>>;
 
 /// Columns of a panel; matrices of so few columns are one panel, others have panels of tiles.
 template <Scalar T>
@@ -199,12 +125,21 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
     }
 }
 
-constexpr int lu_steps(int n) { return n * (n - 1) / 2; }
+constexpr core::index_t factor_steps(Pivoting pivoting, int n) {
+    return (pivoting == Pivoting::partial && is_eliminated(n) ? 2 : 1) * lu_steps(n);
+}
 
 /// P A = L U in place, left-looking by panels of columns. `pivots` is [n][lane] where rows are
-/// exchanged. Fetches `ahead` in lu_steps(n) steps.
+/// exchanged. Fetches `ahead` in factor_steps(pivoting, n) steps.
 template <Scalar T>
 Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead ahead = {}) {
+    if (pivoting == Pivoting::partial && is_eliminated(n)) {
+        return with_elimination<T>(n, [&](auto& elimination) {
+            const Info<T> result = elimination.eliminate(a, ahead);
+            elimination.store_factors(a, pivots, ahead);
+            return result;
+        });
+    }
     const int panel = n <= widest_panel<T> ? n : tile_columns<T>;
     Info<T> info{};
     for (int first = 0; first < n; first += panel) {
@@ -273,43 +208,40 @@ void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const Row
     substitute_upper(n, rows, lu, x);
 }
 
-/// The inverse, transposed: row r of x is column r of it. After `invert_diagonal`.
+/// Rows [first, last) of the identity of order n.
 template <Scalar T>
-void invert(int n, const Matrix<T>& lu, const RowScales<T>& scales, const int* pivots,
-            const Matrix<T>& x) {
-    using R = Real<T>;
-    constexpr int some = tile_rows<T>;
-    // Larger matrices have their columns exchanged at the end: forward substitution then starts
-    // from the identity and skips its zeros.
-    constexpr int few = 24;
-    const bool exchanges_first = n <= few;
-    std::array<core::Pack<R>, few> numbers;
-    if (exchanges_first) {
-        const Matrix<R> column{reinterpret_cast<R*>(numbers.data()), 1, 1};
-        for (int j = 0; j < n; ++j) numbers[j] = core::broadcast(static_cast<R>(j));
-        for (int k = 0; k < n; ++k) exchange_rows(k, n, pivots + k * width<T>, 1, column);
+void store_identity(int first, int last, int n, const Matrix<T>& x) {
+    for (int r = first; r < last; ++r) {
+        for (int j = 0; j < n; ++j) x.store(r, j, j == r ? unit<T>() : Element<T>{});
     }
-    for (int first = 0; first < n; first += some) {
-        const int rows = std::min(some, n - first);
-        for (int r = first; r < first + rows; ++r) {
-            for (int j = 0; j < n; ++j) {
-                Element<T> entry{};
-                if (exchanges_first) {
-                    entry.re = numbers[j] == static_cast<R>(r) ? core::broadcast(R{1}) : entry.re;
-                } else if (j == r) {
-                    entry = unit<T>();
-                }
-                x.store(r, j, entry);
-            }
-        }
+}
+
+/// The inverse, transposed: row r of x is column r of it. Overwrites `a`. Fetches `ahead` in
+/// lu_steps(n, n) steps.
+template <Scalar T>
+Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead ahead) {
+    if (is_eliminated(n)) {
+        return with_elimination<T>(n, [&](auto& elimination) {
+            const Info<T> info = elimination.eliminate(a, ahead);
+            store_identity(0, n, n, x);
+            elimination.solve(n, x, ahead);
+            return info;
+        });
+    }
+    PivotRows<T> pivots;
+    const Info<T> info = factor_lu(Pivoting::partial, n, a, pivots.data(), ahead);
+    RowScales<T> scales;
+    invert_diagonal(n, a, scales);
+    for (int first = 0; first < n; first += tile_rows<T>) {
+        const int rows = std::min(tile_rows<T>, n - first);
+        store_identity(first, first + rows, n, x);
         const Matrix<T> part = x.from(first, 0);
-        substitute<Second::plain, Diagonal::unused>(n, rows, lu, part, part,
-                                                    exchanges_first ? 0 : first);
+        substitute<Second::plain, Diagonal::unused>(n, rows, a, part, part, first);
         scales.apply(n, rows, part);
-        substitute_upper(n, rows, lu, part);
+        substitute_upper(n, rows, a, part);
     }
-    if (exchanges_first) return;
-    for (int k = n - 1; k >= 0; --k) exchange_rows(k, n, pivots + k * width<T>, n, x);
+    for (int k = n - 1; k >= 0; --k) exchange_rows(k, n, pivots.data() + k * width<T>, n, x);
+    return info;
 }
 
 /// The product of U's diagonal, its sign changed by every exchange.

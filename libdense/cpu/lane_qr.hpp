@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "libdense/cpu/lane_lu.hpp"
+#include "libdense/cpu/lane_pivots.hpp"
 
 /// Householder QR of matrices of m x n, m >= n, one per SIMD lane.
 namespace aperture::dense::lanes {

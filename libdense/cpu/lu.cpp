@@ -12,10 +12,6 @@ namespace {
 
 using core::index_t;
 
-/// Row numbers of one pack, in every lane.
-template <Scalar T>
-using PivotRows = std::array<int, max_order * lanes::width<T>>;
-
 template <Scalar T>
 void solve_by_elimination(core::Cpu& cpu, int n, const MatrixBatch<const T, core::Host>& a,
                           const lanes::RightHandSides<T>& sides,
@@ -24,14 +20,16 @@ void solve_by_elimination(core::Cpu& cpu, int n, const MatrixBatch<const T, core
         cpu, a.extent[0], lanes::matrix_elements(n, n) + sides.elements(),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> matrix = scratch.like(a);
-            const lanes::Ahead ahead = lanes::next_matrices<T>(a, first, lanes::lu_steps(n));
+            lanes::Ahead ahead =
+                lanes::next_matrices<T>(a, first, lanes::lu_steps(n, sides.count()));
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, ahead.step == 0);
-            sides.for_each_part(first, problems, scratch, [&](int rows, const auto& x) {
-                const lanes::Info<T> of_lanes =
-                    lanes::solve_by_elimination(n, rows, matrix, x, ahead);
-                if (lanes::report<T>(of_lanes, first, problems, info)) {
-                    lanes::clear_failed<T>(of_lanes, rows, n, x);
-                }
+            lanes::with_elimination<T>(n, [&](auto& elimination) {
+                const lanes::Info<T> of_lanes = elimination.eliminate(matrix, ahead);
+                const bool failed = lanes::report<T>(of_lanes, first, problems, info);
+                sides.for_each_part(first, problems, scratch, [&](int rows, const auto& x) {
+                    elimination.solve(rows, x, ahead);
+                    if (failed) lanes::clear_failed<T>(of_lanes, rows, n, x);
+                });
             });
         });
 }
@@ -48,8 +46,9 @@ void factor_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Hos
         cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
-            PivotRows<T> rows;
-            const lanes::Ahead ahead = lanes::next_packs<T>(a, lu, first, lanes::lu_steps(n));
+            lanes::PivotRows<T> rows;
+            const lanes::Ahead ahead =
+                lanes::next_packs<T>(a, lu, first, lanes::factor_steps(pivoting, n));
             const bool fetches = ahead.step == 0;
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
             lanes::report<T>(lanes::factor_lu(pivoting, n, factors, rows.data(), ahead), first,
@@ -79,7 +78,7 @@ void substitute_lu(core::Cpu& cpu, MatrixBatch<const T, core::Host> lu,
             lanes::load_lanes<T>(lu, first, problems, lanes::Part::all, factors);
             lanes::RowScales<T> scales;
             lanes::invert_diagonal(n, factors, scales);
-            PivotRows<T> rows;
+            lanes::PivotRows<T> rows;
             for (int l = 0; l < lanes::width<T>; ++l) {
                 const index_t problem = first + std::min(l, problems - 1);
                 for (int k = 0; k < n && !pivots.empty(); ++k) {
@@ -99,14 +98,14 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
     expects_solvable("solve_lu", a, x, info);
     const int n = static_cast<int>(a.extent[1]);
     const lanes::RightHandSides<T> sides(x);
-    if (pivoting == Pivoting::partial && n <= lanes::most_eliminated<T> && sides.are_together()) {
+    if (pivoting == Pivoting::partial && lanes::is_eliminated(n)) {
         return solve_by_elimination(cpu, n, a, sides, info);
     }
     lanes::for_each_pack<T>(
         cpu, a.extent[0], lanes::matrix_elements(n, n) + sides.elements(),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
-            PivotRows<T> rows;
+            lanes::PivotRows<T> rows;
             const lanes::Ahead ahead = lanes::next_matrices<T>(a, first, lanes::lu_steps(n));
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, ahead.step == 0);
             const lanes::Info<T> of_lanes =
@@ -155,17 +154,13 @@ void invert(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T, c
     lanes::for_each_pack<T>(
         cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
-            const lanes::Matrix<T> factors = scratch.like(a);
-            PivotRows<T> rows;
-            const lanes::Ahead ahead = lanes::next_packs<T>(a, inverse, first, lanes::lu_steps(n));
+            const lanes::Matrix<T> matrix = scratch.like(a);
+            const lanes::Ahead ahead =
+                lanes::next_packs<T>(a, inverse, first, lanes::lu_steps(n, n));
             const bool fetches = ahead.step == 0;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
-            const lanes::Info<T> of_lanes =
-                lanes::factor_lu(Pivoting::partial, n, factors, rows.data(), ahead);
-            lanes::RowScales<T> scales;
-            lanes::invert_diagonal(n, factors, scales);
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, fetches);
             const lanes::Matrix<T> result = scratch.like(inverse);
-            lanes::invert(n, factors, scales, rows.data(), result.transposed());
+            const lanes::Info<T> of_lanes = lanes::invert(n, matrix, result.transposed(), ahead);
             if (lanes::report<T>(of_lanes, first, problems, info)) {
                 lanes::clear_failed<T>(of_lanes, n, n, result);
             }
@@ -184,7 +179,7 @@ void determinant(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
                             [&](index_t first, int problems, lanes::Scratch<T> scratch) {
                                 const lanes::Matrix<T> factors = scratch.like(a);
                                 const lanes::Matrix<T> value = scratch.like(results);
-                                PivotRows<T> rows;
+                                lanes::PivotRows<T> rows;
                                 lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
                                 lanes::factor_lu(Pivoting::partial, n, factors, rows.data());
                                 value.store(0, 0, lanes::determinant(n, factors, rows.data()));

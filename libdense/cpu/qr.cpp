@@ -4,7 +4,9 @@
 #include "libdense/batch_checks.hpp"
 #include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
+#include "libdense/cpu/lane_lu.hpp"
 #include "libdense/cpu/lane_qr.hpp"
+#include "libdense/cpu/right_hand_sides.hpp"
 
 namespace aperture::dense {
 namespace {

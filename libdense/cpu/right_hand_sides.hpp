@@ -3,13 +3,10 @@
 #pragma once
 
 #include "libdense/cpu/lane_batch.hpp"
+#include "libdense/cpu/lane_pivots.hpp"
 
 /// What the solvers on problems in lanes share.
 namespace aperture::dense::lanes {
-
-/// In each lane 0, or a count from 1 of the first bad pivot.
-template <Scalar T>
-using Info = typename Pivots<T>::Integers;
 
 /// Writes info; returns whether any of the problems failed.
 template <Scalar T>
@@ -64,8 +61,7 @@ class RightHandSides {
         at_once_ = std::min<core::index_t>(std::max(bytes / row_bytes / step * step, step), all_);
     }
 
-    /// Whether there is one part, of all of them.
-    bool are_together() const { return all_ > 0 && at_once_ == all_; }
+    core::index_t count() const { return all_; }
     std::ptrdiff_t elements() const { return matrix_elements(at_once_, x_.extent[2]); }
 
     /// Calls solve(rows, part) for parts of the right-hand sides in lanes, which it overwrites.
