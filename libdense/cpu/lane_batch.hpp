@@ -22,24 +22,6 @@
 /// im, re, im, ...; transposing a square of `lanes` runs yields lane elements in their layout.
 namespace aperture::dense::lanes {
 
-/// Converts re, im, re, im, ... in two packs to all re, all im, and back.
-template <class R, int... lane>
-[[gnu::always_inline]] inline void split_parts(core::Pack<R>& a, core::Pack<R>& b,
-                                               std::integer_sequence<int, lane...>) {
-    const core::Pack<R> re = __builtin_shufflevector(a, b, (2 * lane)...);
-    b = __builtin_shufflevector(a, b, (2 * lane + 1)...);
-    a = re;
-}
-template <class R, int... lane>
-[[gnu::always_inline]] inline void join_parts(core::Pack<R>& a, core::Pack<R>& b,
-                                              std::integer_sequence<int, lane...>) {
-    constexpr int count = core::lanes<R>;
-    const core::Pack<R> first =
-        __builtin_shufflevector(a, b, (lane / 2 + (lane % 2 == 0 ? 0 : count))...);
-    b = __builtin_shufflevector(a, b, (count / 2 + lane / 2 + (lane % 2 == 0 ? 0 : count))...);
-    a = first;
-}
-
 /// Loads one element of `problems` neighbours in an interleaved batch; zeros in spare lanes.
 template <Scalar T>
 [[gnu::always_inline]] inline Element<T> gather_element(const T* from, std::ptrdiff_t problems) {
@@ -119,14 +101,12 @@ core::index_t columns_of(Part part, core::index_t row, core::index_t columns) {
     return part == Part::all ? columns : std::min(columns, (row / square + 1) * square);
 }
 
-/// Bytes from a pack's problems to those of the next, which the thread takes next; 0 where a pack
-/// is more than the first cache levels keep until then.
+/// Whether rows without gaps are one run of a batch and of Scratch::like it.
 template <Scalar T, class Batch>
-std::ptrdiff_t next_pack(const Batch& batch) {
-    constexpr std::ptrdiff_t most = 64 * 1024;
-    const std::ptrdiff_t bytes =
-        width<T> * batch.stride[0] * static_cast<std::ptrdiff_t>(sizeof(T));
-    return bytes <= most ? bytes : 0;
+bool are_joined(const Batch& batch, Part part) {
+    const core::index_t columns = batch.extent[2];
+    return batch.stride[1] == columns && padded(columns) == columns &&
+           (part == Part::all || columns * (is_complex<T> ? 2 : 1) <= width<T>);
 }
 
 /// Calls copy(runs, reals, lanes) for the rows of matrices that are contiguous in the batch and in
@@ -138,17 +118,18 @@ void for_each_run(const MatrixBatch<U, core::Host>& batch, core::index_t first, 
     constexpr int reals = is_complex<T> ? 2 : 1;
     const core::index_t rows = batch.extent[1];
     const core::index_t columns = batch.extent[2];
-    const bool joined = batch.stride[1] == columns && in_lanes.row_stride == columns &&
-                        (part == Part::all || columns * reals <= width<T>);
+    const bool joined = are_joined<T>(batch, part) && in_lanes.row_stride == columns;
     std::array<R*, width<T>> runs;
+    auto* run = reinterpret_cast<R*>(batch.data + first * batch.stride[0]);
+    for (int l = 0; l < width<T>; ++l) {
+        runs[l] = run;
+        if (l + 1 < problems) run += batch.stride[0] * reals;
+    }
     for (core::index_t i = 0; i < (joined ? std::min(rows, core::index_t{1}) : rows); ++i) {
-        for (int l = 0; l < width<T>; ++l) {
-            runs[l] = reinterpret_cast<R*>(batch.data +
-                                           (first + std::min(l, problems - 1)) * batch.stride[0] +
-                                           i * batch.stride[1]);
-        }
         const core::index_t length = joined ? rows * columns : columns_of<T>(part, i, columns);
         copy(runs, length * reals, in_lanes.at(i, 0));
+        if (i + 1 == rows) break;
+        for (R*& of_lane : runs) of_lane += batch.stride[1] * reals;
     }
 }
 
@@ -156,10 +137,10 @@ void for_each_run(const MatrixBatch<U, core::Host>& batch, core::index_t first, 
 inline constexpr core::index_t row_buffer_bytes = 32 * 1024;
 
 /// Whether rows of matrices go past the caches: a cache line that is stored through them is read
-/// before. Packs of a few kilobytes, which the first cache has room for, gain nothing.
+/// before. Smaller packs gain nothing.
 template <Scalar T>
 bool is_past_caches(const MatrixBatch<T, core::Host>& batch) {
-    constexpr core::index_t least_pack = 8 * 1024;
+    constexpr core::index_t least_pack = 4 * 1024;
     const auto [problems, rows, columns] = batch.extent;
     const core::index_t bytes = rows * columns * core::index_t{sizeof(T)};
     const core::index_t of_row = columns * core::index_t{sizeof(T)};
@@ -169,26 +150,58 @@ bool is_past_caches(const MatrixBatch<T, core::Host>& batch) {
 
 }  // namespace detail
 
-/// The next pack's matrices, to be fetched in so many steps while one is computed. Nothing of
-/// interleaved batches and of matrices that the first cache levels do not keep until then:
-/// `load_lanes` fetches what it can.
+/// Steps in which `load_lanes` and `store_lanes` fetch ahead, none of interleaved batches.
+template <Scalar T, class U>
+core::index_t transfer_steps(const MatrixBatch<U, core::Host>& batch, Part part = Part::all) {
+    constexpr int reals = is_complex<T> ? 2 : 1;
+    const Order order = order_of(batch);
+    if (order == Order::problems) return 0;
+    if (order == Order::rows) return transfer_steps<T>(transposed(batch));
+    const auto [problems, rows, columns] = batch.extent;
+    if (detail::are_joined<T>(batch, part)) return squares<Real<T>>(rows * columns * reals);
+    core::index_t steps = 0;
+    for (core::index_t i = 0; i < rows; ++i) {
+        steps += squares<Real<T>>(detail::columns_of<T>(part, i, columns) * reals);
+    }
+    return steps;
+}
+
+namespace detail {
+
+/// Steps to the pack after this one, of nothing yet; none if a pack is more than `most` bytes.
+template <Scalar T, class U>
+Ahead next_pack(const MatrixBatch<U, core::Host>& batch, core::index_t steps, std::ptrdiff_t most) {
+    const std::ptrdiff_t bytes = width<T> * batch.stride[0] * core::index_t{sizeof(T)};
+    if (steps == 0 || bytes > most) return {};
+    return {nullptr, nullptr, nullptr, core::ceil_div(bytes, steps), bytes, bytes};
+}
+
+/// Of what the first cache levels keep while a pack is loaded or stored.
+inline constexpr std::ptrdiff_t most_transferred = 24 * 1024;
+
+}  // namespace detail
+
+/// The next pack's matrices, to be fetched in so many steps while one is loaded and computed.
+/// Nothing of interleaved batches and of matrices that the first cache levels do not keep until
+/// then.
 template <Scalar T>
 Ahead next_matrices(const MatrixBatch<const T, core::Host>& from, core::index_t first,
                     core::index_t steps) {
-    constexpr std::ptrdiff_t most = 40 * 1024;
-    const std::ptrdiff_t bytes = width<T> * from.stride[0] * core::index_t{sizeof(T)};
-    if (order_of(from) == Order::problems || steps == 0 || bytes > most) return {};
-    return {from.data + first * from.stride[0], nullptr, nullptr,
-            core::ceil_div(bytes, steps),       bytes,   bytes};
+    if (order_of(from) == Order::problems) return {};
+    Ahead ahead = detail::next_pack<T>(from, steps, 40 * 1024);
+    ahead.a = from.data + first * from.stride[0];
+    return ahead;
 }
 
-/// The same of two batches, nothing of those of different strides.
+/// The same of two batches while one is loaded, computed in so many steps, and stored; nothing of
+/// batches of different strides.
 template <Scalar T>
 Ahead next_packs(const MatrixBatch<const T, core::Host>& from, const MatrixBatch<T, core::Host>& to,
                  core::index_t first, core::index_t steps) {
     const Order order = order_of(to);
     if (order == Order::problems || from.stride[0] != to.stride[0]) return {};
-    Ahead ahead = next_matrices<T>(from, first, steps);
+    const core::index_t transfers = transfer_steps<T>(from) + transfer_steps<T>(to);
+    Ahead ahead = next_matrices<T>(from, first, transfers + steps);
     const bool past_caches = detail::is_past_caches(order == Order::rows ? transposed(to) : to);
     if (!past_caches) ahead.c = to.data + first * to.stride[0];
     return ahead;
@@ -196,13 +209,13 @@ Ahead next_packs(const MatrixBatch<const T, core::Host>& from, const MatrixBatch
 
 /// Loads problems [first, first + problems), at most `width`, into lanes; spare lanes repeat the
 /// last problem or are zero. `to` is Scratch::like of the batch, or of any strides for
-/// Order::problems.
+/// Order::problems. Fetches `ahead`, if it is nothing the batch's next pack.
 template <Scalar T>
 void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t first, int problems,
-                Part part, const Matrix<T>& to, bool fetches = true) {
+                Part part, const Matrix<T>& to, Ahead* ahead = nullptr) {
     const Order order = order_of(batch);
     if (order == Order::rows) {
-        load_lanes(transposed(batch), first, problems, Part::all, to.transposed(), fetches);
+        load_lanes(transposed(batch), first, problems, Part::all, to.transposed(), ahead);
     } else if (order == Order::problems) {
         const auto [all, rows, columns] = batch.extent;
         const T* data = batch.data + first * batch.stride[0];
@@ -215,10 +228,16 @@ void load_lanes(const MatrixBatch<const T, core::Host>& batch, core::index_t fir
             }
         }
     } else {
+        Ahead own;
+        if (ahead == nullptr || ahead->step == 0) {
+            own = detail::next_pack<T>(batch, transfer_steps<T>(batch, part),
+                                       detail::most_transferred);
+            own.a = batch.data + first * batch.stride[0];
+            ahead = &own;
+        }
         detail::for_each_run<T>(batch, first, problems, part, to,
                                 [&](const auto& runs, core::index_t length, Real<T>* lanes) {
-                                    gather_runs<Real<T>>(runs, length, lanes, width<T>,
-                                                         fetches ? detail::next_pack<T>(batch) : 0);
+                                    gather_runs<Real<T>>(runs, length, lanes, width<T>, ahead);
                                 });
     }
 }
@@ -228,7 +247,7 @@ namespace detail {
 /// Stores lanes [0, problems) to rows that are contiguous.
 template <Scalar T>
 void store_rows(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch, core::index_t first,
-                int problems, std::ptrdiff_t ahead) {
+                int problems, Ahead* ahead) {
     for_each_run<T>(batch, first, problems, Part::all, from,
                     [&](const auto& runs, core::index_t length, const Real<T>* lanes) {
                         scatter_runs<Real<T>>(lanes, length, problems, runs, width<T>, ahead);
@@ -239,7 +258,7 @@ void store_rows(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch, 
 /// of all lanes at a time.
 template <Scalar T>
 void store_rows_past_caches(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
-                            core::index_t first, int problems) {
+                            core::index_t first, int problems, Ahead* ahead) {
     using core::index_t;
     alignas(64) std::array<Real<T>, row_buffer_bytes / sizeof(Real<T>)> reals;
     auto* const buffer = reinterpret_cast<T*>(reals.data());
@@ -249,7 +268,7 @@ void store_rows_past_caches(const Matrix<T>& from, const MatrixBatch<T, core::Ho
         const index_t some = std::min(at_once, rows - i);
         const index_t entries = some * columns;
         store_rows<T>(from.from(i, 0), {buffer, {problems, some, columns}, {entries, columns, 1}},
-                      0, problems, 0);
+                      0, problems, ahead);
         const bool joined = entries == batch.stride[0];
         const int runs = joined ? 1 : problems;
         const auto bytes =
@@ -263,13 +282,14 @@ void store_rows_past_caches(const Matrix<T>& from, const MatrixBatch<T, core::Ho
 }  // namespace detail
 
 /// Stores lanes [0, problems) to problems [first, first + problems), all of every matrix. `from` is
-/// Scratch::like of the batch, or of any strides for Order::problems.
+/// Scratch::like of the batch, or of any strides for Order::problems. Fetches `ahead`, if it is
+/// nothing what the next pack will write.
 template <Scalar T>
 void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
-                 core::index_t first, int problems, bool fetches = true) {
+                 core::index_t first, int problems, Ahead* ahead = nullptr) {
     const Order order = order_of(batch);
     if (order == Order::rows) {
-        store_lanes(from.transposed(), transposed(batch), first, problems, fetches);
+        store_lanes(from.transposed(), transposed(batch), first, problems, ahead);
     } else if (order == Order::problems) {
         const auto [all, rows, columns] = batch.extent;
         T* data = batch.data + first * batch.stride[0];
@@ -281,9 +301,15 @@ void store_lanes(const Matrix<T>& from, const MatrixBatch<T, core::Host>& batch,
             }
         }
     } else if (detail::is_past_caches(batch)) {
-        detail::store_rows_past_caches(from, batch, first, problems);
+        detail::store_rows_past_caches(from, batch, first, problems, ahead);
     } else {
-        detail::store_rows(from, batch, first, problems, fetches ? detail::next_pack<T>(batch) : 0);
+        Ahead own;
+        if (ahead == nullptr || ahead->step == 0) {
+            own = detail::next_pack<T>(batch, transfer_steps<T>(batch), detail::most_transferred);
+            own.c = batch.data + first * batch.stride[0];
+            ahead = &own;
+        }
+        detail::store_rows(from, batch, first, problems, ahead);
     }
 }
 

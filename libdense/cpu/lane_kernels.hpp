@@ -12,6 +12,10 @@
 #include "libdense/cpu/lane_elements.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 /// Small dense linear algebra on problems in lanes. Everything is built from one loop, sum[r][c] +=
 /// a(r, k) * b(c, k) (or its conjugate), over tiles in registers.
 namespace aperture::dense::lanes {
@@ -250,6 +254,26 @@ struct Pivots {
 /// solutions of order 18).
 template <class R>
 inline core::Pack<R> reciprocal_square_root(core::Pack<R> x) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(R) == 4) {
+        // A step of Newton's method makes 2^-27 of the guess's relative error, 2^-14.
+        using Wide = core::Pack<double>;
+        using Half = core::PackLike<float, double>::type;
+        const auto refined = [](Half guess, Half value) {
+            const Wide g = __builtin_convertvector(guess, Wide);
+            const Wide half = 0.5 * __builtin_convertvector(value, Wide);
+            return __builtin_convertvector(g * (1.5 - half * (g * g)), Half);
+        };
+        const core::Pack<R> guess = _mm512_maskz_rsqrt14_ps(0xFFFF, x);
+        const Half low = refined(__builtin_shufflevector(guess, guess, 0, 1, 2, 3, 4, 5, 6, 7),
+                                 __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7));
+        const Half high =
+            refined(__builtin_shufflevector(guess, guess, 8, 9, 10, 11, 12, 13, 14, 15),
+                    __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15));
+        return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+                                       15);
+    }
+#endif
     alignas(core::simd_bytes) R value[core::lanes<R>];
     core::store(value, x);
     for (R& v : value) v = static_cast<R>(1.0 / std::sqrt(static_cast<double>(v)));
@@ -317,7 +341,7 @@ constexpr int cholesky_steps(int n) {
 /// positive definite get a meaningless factor, finite or infinite, and a nonzero info. Fetches
 /// `ahead` in cholesky_steps(n) steps.
 template <Scalar T>
-Pivots<T> factor(int n, const Matrix<T>& a, Ahead ahead = {}) {
+Pivots<T> factor(int n, const Matrix<T>& a, Ahead& ahead) {
     constexpr int size = tile_diagonal<T>;
     Pivots<T> pivots;
     for (int j = 0; j < n; j += size) {

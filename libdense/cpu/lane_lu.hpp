@@ -132,7 +132,7 @@ constexpr core::index_t factor_steps(Pivoting pivoting, int n) {
 /// P A = L U in place, left-looking by panels of columns. `pivots` is [n][lane] where rows are
 /// exchanged. Fetches `ahead` in factor_steps(pivoting, n) steps.
 template <Scalar T>
-Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead ahead = {}) {
+Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead& ahead) {
     if (pivoting == Pivoting::partial && is_eliminated(n)) {
         return with_elimination<T>(n, [&](auto& elimination) {
             const Info<T> result = elimination.eliminate(a, ahead);
@@ -208,22 +208,37 @@ void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const Row
     substitute_upper(n, rows, lu, x);
 }
 
-/// Rows [first, last) of the identity of order n.
+/// The numbers of a matrix's rows, in every lane.
 template <Scalar T>
-void store_identity(int first, int last, int n, const Matrix<T>& x) {
+using RowNumbers = std::array<core::Pack<Real<T>>, max_order>;
+
+template <Scalar T>
+void number_rows(int n, RowNumbers<T>& numbers) {
+    for (int j = 0; j < n; ++j) numbers[j] = core::broadcast(static_cast<Real<T>>(j));
+}
+
+/// Columns [first, last) of the identity whose rows these are, as rows of x.
+template <Scalar T>
+void store_identity(int first, int last, int n, const RowNumbers<T>& rows, const Matrix<T>& x) {
+    using R = Real<T>;
     for (int r = first; r < last; ++r) {
-        for (int j = 0; j < n; ++j) x.store(r, j, j == r ? unit<T>() : Element<T>{});
+        for (int j = 0; j < n; ++j) {
+            const core::Pack<R> one = core::broadcast(R{1});
+            x.store(r, j, real_element<T>(rows[j] == static_cast<R>(r) ? one : R{0} * one));
+        }
     }
 }
 
 /// The inverse, transposed: row r of x is column r of it. Overwrites `a`. Fetches `ahead` in
 /// lu_steps(n, n) steps.
 template <Scalar T>
-Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead ahead) {
+Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
+    RowNumbers<T> numbers;
+    number_rows<T>(n, numbers);
     if (is_eliminated(n)) {
         return with_elimination<T>(n, [&](auto& elimination) {
             const Info<T> info = elimination.eliminate(a, ahead);
-            store_identity(0, n, n, x);
+            store_identity(0, n, n, numbers, x);
             elimination.solve(n, x, ahead);
             return info;
         });
@@ -232,15 +247,25 @@ Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead ahead) {
     const Info<T> info = factor_lu(Pivoting::partial, n, a, pivots.data(), ahead);
     RowScales<T> scales;
     invert_diagonal(n, a, scales);
+    // Larger matrices have their columns exchanged at the end: forward substitution then starts
+    // from the identity and skips its zeros.
+    const bool exchanges_first = n <= 24;
+    if (exchanges_first) {
+        const Matrix<Real<T>> column{reinterpret_cast<Real<T>*>(numbers.data()), 1, 1};
+        for (int k = 0; k < n; ++k) exchange_rows(k, n, pivots.data() + k * width<T>, 1, column);
+    }
     for (int first = 0; first < n; first += tile_rows<T>) {
         const int rows = std::min(tile_rows<T>, n - first);
-        store_identity(first, first + rows, n, x);
+        store_identity(first, first + rows, n, numbers, x);
         const Matrix<T> part = x.from(first, 0);
-        substitute<Second::plain, Diagonal::unused>(n, rows, a, part, part, first);
+        substitute<Second::plain, Diagonal::unused>(n, rows, a, part, part,
+                                                    exchanges_first ? 0 : first);
         scales.apply(n, rows, part);
         substitute_upper(n, rows, a, part);
     }
-    for (int k = n - 1; k >= 0; --k) exchange_rows(k, n, pivots.data() + k * width<T>, n, x);
+    for (int k = n - 1; k >= 0 && !exchanges_first; --k) {
+        exchange_rows(k, n, pivots.data() + k * width<T>, n, x);
+    }
     return info;
 }
 
@@ -259,14 +284,15 @@ Element<T> determinant(int n, const Matrix<T>& lu, const int* pivots) {
 }
 
 /// Divides row k of [A | B] by its pivot and clears the rest of column k; x's rows are columns of
-/// B. Columns left of k are not needed any more.
+/// B. Columns left of k are not needed any more. Fetches `ahead` in n - 1 steps.
 template <Scalar T>
 void eliminate_column(int k, int n, int rows, const PivotReciprocal<T>& reciprocal,
-                      const Matrix<T>& a, const Matrix<T>& x) {
+                      const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
     for (int j = k + 1; j < n; ++j) a.store(k, j, reciprocal.times(a.load(k, j)));
     for (int r = 0; r < rows; ++r) x.store(r, k, reciprocal.times(x.load(r, k)));
     for (int i = 0; i < n; ++i) {
         if (i == k) continue;
+        ahead.fetch();
         const Element<T> factor = a.load(i, k);
         for (int j = k + 1; j < n; ++j) {
             Element<T> value = a.load(i, j);

@@ -31,14 +31,18 @@ template <Scalar T>
 core::Pack<Real<T>> safe_scale(int rows, int columns, const Matrix<T>& a) {
     using R = Real<T>;
     constexpr int range = std::numeric_limits<R>::max_exponent / 2 - 8;
-    core::Pack<R> largest{};
+    Mask<R> key{};
     for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
-            const core::Pack<R> here = magnitude(a.load(i, j));
-            largest = here > largest ? here : largest;
+            const Mask<R> here = pivot_key<T>(a.load(i, j));
+            key = here > key ? here : key;
         }
     }
+    const auto largest = reinterpret_cast<core::Pack<R>>(key);
     core::Pack<R> scale = core::broadcast(R{1});
+    const R least = std::ldexp(R{1}, -range / 2);
+    const R most = std::ldexp(R{1}, range);
+    if (!any((largest < least) | (largest > most))) return scale;
     for (int l = 0; l < width<T>; ++l) {
         const R size = largest[l];
         if (!(size > 0) || size > std::numeric_limits<R>::max()) continue;
@@ -48,13 +52,6 @@ core::Pack<Real<T>> safe_scale(int rows, int columns, const Matrix<T>& a) {
         if (exponent > range || exponent < -range / 2) scale[l] = std::ldexp(R{1}, -exponent);
     }
     return scale;
-}
-
-template <Scalar T>
-bool is_one(core::Pack<Real<T>> scale) {
-    bool all = true;
-    for (int l = 0; l < width<T>; ++l) all = all && scale[l] == Real<T>{1};
-    return all;
 }
 
 template <Scalar T>
@@ -151,7 +148,7 @@ constexpr int qr_steps(int n) {
 /// A = Q R in place: R on and above the diagonal, reflectors below; tau is a row of n. Fetches
 /// `ahead` in qr_steps(n) steps.
 template <Scalar T>
-void factor_qr(int m, int n, const Matrix<T>& a, const Matrix<T>& tau, Ahead ahead = {}) {
+void factor_qr(int m, int n, const Matrix<T>& a, const Matrix<T>& tau, Ahead& ahead) {
     for (int k = 0; k < n; ++k) {
         ahead.fetch();
         const Matrix<T> rest = a.from(k, k);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "libcore/cpu/simd.hpp"
 #include "libcore/cpu/transpose.hpp"
@@ -42,7 +44,7 @@ struct Ahead {
     [[gnu::always_inline]] void fetch() {
         constexpr std::ptrdiff_t line = 64;
         for (end += step; next < end; next += line) {
-            prefetch<false>(a, next);
+            if (a != nullptr) prefetch<false>(a, next);
             if (b != nullptr) prefetch<false>(b, next);
             if (c != nullptr) prefetch<true>(c, next);
         }
@@ -109,20 +111,35 @@ template <class R>
 #endif
 }
 
+/// Converts re, im, re, im, ... in two packs to all re, all im, and back.
+template <class R, int... lane>
+[[gnu::always_inline]] inline void split_parts(core::Pack<R>& a, core::Pack<R>& b,
+                                               std::integer_sequence<int, lane...>) {
+    const core::Pack<R> re = __builtin_shufflevector(a, b, (2 * lane)...);
+    b = __builtin_shufflevector(a, b, (2 * lane + 1)...);
+    a = re;
+}
+template <class R, int... lane>
+[[gnu::always_inline]] inline void join_parts(core::Pack<R>& a, core::Pack<R>& b,
+                                              std::integer_sequence<int, lane...>) {
+    constexpr int count = core::lanes<R>;
+    const core::Pack<R> first =
+        __builtin_shufflevector(a, b, (lane / 2 + (lane % 2 == 0 ? 0 : count))...);
+    b = __builtin_shufflevector(a, b, (count / 2 + lane / 2 + (lane % 2 == 0 ? 0 : count))...);
+    a = first;
+}
+
 namespace detail {
 
 /// Transposes `some` reals of each run, at most as many as a pack has.
 template <class R>
 [[gnu::always_inline]] inline void gather_square(const std::array<const R*, core::lanes<R>>& runs,
                                                  std::ptrdiff_t begin, std::ptrdiff_t some, R* to,
-                                                 std::ptrdiff_t stride, std::ptrdiff_t ahead) {
+                                                 std::ptrdiff_t stride) {
     constexpr int count = core::lanes<R>;
     core::Pack<R> square[count];
 #pragma GCC unroll 16
-    for (int l = 0; l < count; ++l) {
-        if (ahead != 0) prefetch<false>(runs[l] + begin, ahead);
-        square[l] = load_some(runs[l] + begin, some);
-    }
+    for (int l = 0; l < count; ++l) square[l] = load_some(runs[l] + begin, some);
     core::transpose<R>(square);
 #pragma GCC unroll 16
     for (int i = 0; i < count; ++i) {
@@ -133,7 +150,7 @@ template <class R>
 [[gnu::always_inline]] inline void scatter_square(const R* from, std::ptrdiff_t begin,
                                                   std::ptrdiff_t some, int count,
                                                   const std::array<R*, core::lanes<R>>& runs,
-                                                  std::ptrdiff_t stride, std::ptrdiff_t ahead) {
+                                                  std::ptrdiff_t stride) {
     constexpr int lanes = core::lanes<R>;
     core::Pack<R> square[lanes];
 #pragma GCC unroll 16
@@ -141,24 +158,109 @@ template <class R>
         square[i] = i < some ? core::load(from + (begin + i) * stride) : core::Pack<R>{};
     }
     core::transpose<R>(square);
-    for (int l = 0; l < count; ++l) {
-        if (ahead != 0) prefetch<true>(runs[l] + begin, ahead);
-        store_some(runs[l] + begin, square[l], some);
+    for (int l = 0; l < count; ++l) store_some(runs[l] + begin, square[l], some);
+}
+
+/// Splits `count` packs of so many reals a lane, one lane after the other, to one of each.
+template <class R, int count>
+[[gnu::always_inline]] inline void split_runs(core::Pack<R> (&packs)[count]) {
+    if constexpr (count > 1) {
+        core::Pack<R> even[count / 2], odd[count / 2];
+#pragma GCC unroll 8
+        for (int i = 0; i < count / 2; ++i) {
+            even[i] = packs[2 * i];
+            odd[i] = packs[2 * i + 1];
+            split_parts<R>(even[i], odd[i], std::make_integer_sequence<int, core::lanes<R>>{});
+        }
+        split_runs<R>(even);
+        split_runs<R>(odd);
+#pragma GCC unroll 8
+        for (int i = 0; i < count / 2; ++i) {
+            packs[2 * i] = even[i];
+            packs[2 * i + 1] = odd[i];
+        }
     }
+}
+template <class R, int count>
+[[gnu::always_inline]] inline void join_runs(core::Pack<R> (&packs)[count]) {
+    if constexpr (count > 1) {
+        core::Pack<R> even[count / 2], odd[count / 2];
+#pragma GCC unroll 8
+        for (int i = 0; i < count / 2; ++i) {
+            even[i] = packs[2 * i];
+            odd[i] = packs[2 * i + 1];
+        }
+        join_runs<R>(even);
+        join_runs<R>(odd);
+#pragma GCC unroll 8
+        for (int i = 0; i < count / 2; ++i) {
+            join_parts<R>(even[i], odd[i], std::make_integer_sequence<int, core::lanes<R>>{});
+            packs[2 * i] = even[i];
+            packs[2 * i + 1] = odd[i];
+        }
+    }
+}
+
+/// Splits runs that follow one another.
+template <class R, int length>
+[[gnu::always_inline]] inline void gather_neighbours(const R* from, R* to, std::ptrdiff_t stride) {
+    core::Pack<R> packs[length];
+#pragma GCC unroll 8
+    for (int i = 0; i < length; ++i) packs[i] = core::load(from + i * core::lanes<R>);
+    split_runs<R>(packs);
+#pragma GCC unroll 8
+    for (int i = 0; i < length; ++i) core::store(to + i * stride, packs[i]);
+}
+template <class R, int length>
+[[gnu::always_inline]] inline void scatter_neighbours(const R* from, R* to, std::ptrdiff_t stride) {
+    core::Pack<R> packs[length];
+#pragma GCC unroll 8
+    for (int i = 0; i < length; ++i) packs[i] = core::load(from + i * stride);
+    join_runs<R>(packs);
+#pragma GCC unroll 8
+    for (int i = 0; i < length; ++i) core::store(to + i * core::lanes<R>, packs[i]);
+}
+
+/// Calls body(length) with a power of two below the number of lanes as a compile-time constant, if
+/// runs of this length follow one another in all lanes; returns whether they do.
+template <class R, int length = core::lanes<R> / 2, class Runs, class Body>
+[[gnu::always_inline]] inline bool of_neighbours(const Runs& runs, std::ptrdiff_t wanted,
+                                                 const Body& body) {
+    if (wanted == length) {
+        if (runs[core::lanes<R> - 1] - runs[0] != (core::lanes<R> - 1) * wanted) return false;
+        body(std::integral_constant<int, length>{});
+        return true;
+    }
+    if constexpr (length > 1) return of_neighbours<R, length / 2>(runs, wanted, body);
+    return false;
 }
 
 }  // namespace detail
 
+/// Squares of a run of `length` reals in all lanes.
+template <class R>
+constexpr std::ptrdiff_t squares(std::ptrdiff_t length) {
+    return (length + core::lanes<R> - 1) / core::lanes<R>;
+}
+
 /// Transposes runs of `length` reals to lanes: run l becomes lane l of `length` packs, `stride`
-/// reals apart. Runs that are `ahead` bytes behind these will be wanted next; 0: none.
+/// reals apart. Fetches `ahead` with each square.
 template <class R>
 inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::ptrdiff_t length,
-                        R* to, std::ptrdiff_t stride = core::lanes<R>, std::ptrdiff_t ahead = 0) {
+                        R* to, std::ptrdiff_t stride = core::lanes<R>, Ahead* ahead = nullptr) {
     constexpr std::ptrdiff_t count = core::lanes<R>;
-    if (length < count) return detail::gather_square(runs, 0, length, to, stride, ahead);
+    if (length < count) {
+        if (ahead != nullptr) ahead->fetch();
+        const auto split = [&](auto reals) {
+            detail::gather_neighbours<R, reals>(runs[0], to, stride);
+        };
+        if (detail::of_neighbours<R>(runs, length, split)) return;
+        return detail::gather_square(runs, 0, length, to, stride);
+    }
     for (std::ptrdiff_t e = 0; e < length; e += count) {
+        if (ahead != nullptr) ahead->fetch();
         // The last square ends with the run: it moves some reals twice instead of one by one.
-        detail::gather_square(runs, std::min(e, length - count), count, to, stride, ahead);
+        detail::gather_square(runs, std::min(e, length - count), count, to, stride);
     }
 }
 
@@ -167,12 +269,19 @@ inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::p
 template <class R>
 inline void scatter_runs(const R* from, std::ptrdiff_t length, int count,
                          const std::array<R*, core::lanes<R>>& runs,
-                         std::ptrdiff_t stride = core::lanes<R>, std::ptrdiff_t ahead = 0) {
+                         std::ptrdiff_t stride = core::lanes<R>, Ahead* ahead = nullptr) {
     constexpr std::ptrdiff_t lanes = core::lanes<R>;
-    if (length < lanes) return detail::scatter_square(from, 0, length, count, runs, stride, ahead);
+    if (length < lanes) {
+        if (ahead != nullptr) ahead->fetch();
+        const auto join = [&](auto reals) {
+            detail::scatter_neighbours<R, reals>(from, runs[0], stride);
+        };
+        if (count == lanes && detail::of_neighbours<R>(runs, length, join)) return;
+        return detail::scatter_square(from, 0, length, count, runs, stride);
+    }
     for (std::ptrdiff_t e = 0; e < length; e += lanes) {
-        detail::scatter_square(from, std::min(e, length - lanes), lanes, count, runs, stride,
-                               ahead);
+        if (ahead != nullptr) ahead->fetch();
+        detail::scatter_square(from, std::min(e, length - lanes), lanes, count, runs, stride);
     }
 }
 

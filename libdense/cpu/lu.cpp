@@ -20,9 +20,9 @@ void solve_by_elimination(core::Cpu& cpu, int n, const MatrixBatch<const T, core
         cpu, a.extent[0], lanes::matrix_elements(n, n) + sides.elements(),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> matrix = scratch.like(a);
-            lanes::Ahead ahead =
-                lanes::next_matrices<T>(a, first, lanes::lu_steps(n, sides.count()));
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, ahead.step == 0);
+            lanes::Ahead ahead = lanes::next_matrices<T>(
+                a, first, lanes::transfer_steps<T>(a) + lanes::lu_steps(n, sides.count()));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, &ahead);
             lanes::with_elimination<T>(n, [&](auto& elimination) {
                 const lanes::Info<T> of_lanes = elimination.eliminate(matrix, ahead);
                 const bool failed = lanes::report<T>(of_lanes, first, problems, info);
@@ -47,13 +47,12 @@ void factor_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Hos
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             lanes::PivotRows<T> rows;
-            const lanes::Ahead ahead =
+            lanes::Ahead ahead =
                 lanes::next_packs<T>(a, lu, first, lanes::factor_steps(pivoting, n));
-            const bool fetches = ahead.step == 0;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
             lanes::report<T>(lanes::factor_lu(pivoting, n, factors, rows.data(), ahead), first,
                              problems, info);
-            lanes::store_as(n, n, factors, order_of(a), lu, first, problems, scratch, fetches);
+            lanes::store_as(n, n, factors, order_of(a), lu, first, problems, scratch, &ahead);
             if (pivots.empty()) return;
             for (int l = 0; l < problems; ++l) {
                 for (int k = 0; k < n; ++k) {
@@ -106,8 +105,9 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             lanes::PivotRows<T> rows;
-            const lanes::Ahead ahead = lanes::next_matrices<T>(a, first, lanes::lu_steps(n));
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, ahead.step == 0);
+            lanes::Ahead ahead =
+                lanes::next_matrices<T>(a, first, lanes::transfer_steps<T>(a) + lanes::lu_steps(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
             const lanes::Info<T> of_lanes =
                 lanes::factor_lu(pivoting, n, factors, rows.data(), ahead);
             const bool failed = lanes::report<T>(of_lanes, first, problems, info);
@@ -131,13 +131,15 @@ void solve_gauss_jordan(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> matrix = scratch.like(a);
             const lanes::Matrix<T> sides = scratch.like(x);
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix);
+            lanes::Ahead ahead = lanes::next_matrices<T>(
+                a, first, lanes::transfer_steps<T>(a) + index_t{n} * (n - 1));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, &ahead);
             lanes::load_lanes<T>(x, first, problems, lanes::Part::all, sides);
             lanes::Info<T> of_lanes{};
             for (int k = 0; k < n; ++k) {
                 const auto reciprocal =
                     lanes::accept_general_pivot<T>(matrix.load(k, k), k + 1, of_lanes);
-                lanes::eliminate_column(k, n, rows, reciprocal, matrix, sides);
+                lanes::eliminate_column(k, n, rows, reciprocal, matrix, sides, ahead);
             }
             if (lanes::report<T>(of_lanes, first, problems, info)) {
                 lanes::clear_failed<T>(of_lanes, rows, n, sides);
@@ -155,16 +157,14 @@ void invert(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T, c
         cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> matrix = scratch.like(a);
-            const lanes::Ahead ahead =
-                lanes::next_packs<T>(a, inverse, first, lanes::lu_steps(n, n));
-            const bool fetches = ahead.step == 0;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, fetches);
+            lanes::Ahead ahead = lanes::next_packs<T>(a, inverse, first, lanes::lu_steps(n, n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, matrix, &ahead);
             const lanes::Matrix<T> result = scratch.like(inverse);
             const lanes::Info<T> of_lanes = lanes::invert(n, matrix, result.transposed(), ahead);
             if (lanes::report<T>(of_lanes, first, problems, info)) {
                 lanes::clear_failed<T>(of_lanes, n, n, result);
             }
-            lanes::store_lanes<T>(result, inverse, first, problems, fetches);
+            lanes::store_lanes<T>(result, inverse, first, problems, &ahead);
         });
 }
 
@@ -181,7 +181,9 @@ void determinant(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
                                 const lanes::Matrix<T> value = scratch.like(results);
                                 lanes::PivotRows<T> rows;
                                 lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
-                                lanes::factor_lu(Pivoting::partial, n, factors, rows.data());
+                                lanes::Ahead nothing;
+                                lanes::factor_lu(Pivoting::partial, n, factors, rows.data(),
+                                                 nothing);
                                 value.store(0, 0, lanes::determinant(n, factors, rows.data()));
                                 lanes::store_lanes<T>(value, results, first, problems);
                             });

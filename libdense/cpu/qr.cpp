@@ -16,9 +16,9 @@ using core::index_t;
 /// Factors a matrix whose squares may overflow; returns the factor that R still lacks.
 template <Scalar T>
 core::Pack<Real<T>> factor_scaled(int m, int n, const lanes::Matrix<T>& a,
-                                  const lanes::Matrix<T>& tau, const lanes::Ahead& ahead = {}) {
+                                  const lanes::Matrix<T>& tau, lanes::Ahead& ahead) {
     const core::Pack<Real<T>> scale = lanes::safe_scale(m, n, a);
-    if (!lanes::is_one<T>(scale)) lanes::scale_matrix(m, n, scale, a);
+    if (lanes::any(scale != Real<T>{1})) lanes::scale_matrix(m, n, scale, a);
     lanes::factor_qr(m, n, a, tau, ahead);
     return scale;
 }
@@ -58,17 +58,16 @@ void factor_qr(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             const lanes::Matrix<T> of_reflectors = scratch.matrix(1, n);
-            const lanes::Ahead ahead = lanes::next_packs<T>(a, qr, first, lanes::qr_steps<T>(n));
-            const bool fetches = ahead.step == 0;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, fetches);
+            lanes::Ahead ahead = lanes::next_packs<T>(a, qr, first, lanes::qr_steps<T>(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
             const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, of_reflectors, ahead);
-            if (!lanes::is_one<T>(scale)) {
+            if (lanes::any(scale != Real<T>{1})) {
                 const core::Pack<Real<T>> back = Real<T>{1} / scale;
                 for (int i = 0; i < n; ++i) {
                     lanes::scale_matrix(1, n - i, back, factors.from(i, i));
                 }
             }
-            lanes::store_as(m, n, factors, order_of(a), qr, first, problems, scratch, fetches);
+            lanes::store_as(m, n, factors, order_of(a), qr, first, problems, scratch, &ahead);
             lanes::store_lanes<T>(of_reflectors, as_rows(tau), first, problems);
         });
 }
@@ -120,9 +119,11 @@ void least_squares(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
             const lanes::Matrix<T> factors = scratch.like(a);
             const lanes::Matrix<T> tau = scratch.matrix(1, n);
             const lanes::Matrix<T> rows = scratch.like(b);
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors);
+            lanes::Ahead ahead = lanes::next_matrices<T>(
+                a, first, lanes::transfer_steps<T>(a) + lanes::qr_steps<T>(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
             lanes::load_lanes<T>(b, first, problems, lanes::Part::all, rows);
-            const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, tau);
+            const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, tau, ahead);
             lanes::apply_q(true, m, n, sides, factors, tau, rows.transposed());
             const lanes::Info<T> of_lanes = lanes::invert_r_diagonal(n, factors);
             lanes::substitute_upper(n, sides, factors, rows);

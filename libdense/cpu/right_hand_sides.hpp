@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstring>
+
 #include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_pivots.hpp"
 
@@ -12,6 +14,12 @@ namespace aperture::dense::lanes {
 template <Scalar T>
 bool report(const Info<T>& of_lanes, core::index_t first, int problems,
             core::View<int, 1, core::Host> info) {
+    if (problems == width<T> && info.stride[0] == 1) {
+        using Numbers = typename core::PackLike<int, Real<T>>::type;
+        const Numbers numbers = __builtin_convertvector(of_lanes, Numbers);
+        std::memcpy(&info(first), &numbers, sizeof(numbers));
+        return any(of_lanes);
+    }
     bool failed = false;
     for (int l = 0; l < problems; ++l) {
         info(first + l) = static_cast<int>(of_lanes[l]);
@@ -34,14 +42,14 @@ void clear_failed(const Info<T>& info, int rows, int columns, const Matrix<T>& x
 template <Scalar T>
 void store_as(int rows, int columns, const Matrix<T>& from, Order its_order,
               const MatrixBatch<T, core::Host>& batch, core::index_t first, int problems,
-              Scratch<T> scratch, bool fetches = true) {
+              Scratch<T> scratch, Ahead* ahead = nullptr) {
     const Order order = order_of(batch);
     if (order == Order::problems || (order == Order::rows) == (its_order == Order::rows)) {
-        store_lanes<T>(from, batch, first, problems, fetches);
+        store_lanes<T>(from, batch, first, problems, ahead);
     } else {
         const Matrix<T> turned = scratch.like(batch);
         copy(rows, columns, from, turned);
-        store_lanes<T>(turned, batch, first, problems, fetches);
+        store_lanes<T>(turned, batch, first, problems, ahead);
     }
 }
 

@@ -49,9 +49,10 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
     lanes::for_each_pack<T>(
         cpu, a.extent[0], elements, [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> g = scratch.like(a);
-            const lanes::Ahead ahead =
-                lanes::next_matrices<T>(a, first, lanes::cholesky_steps<T>(n));
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, g, ahead.step == 0);
+            lanes::Ahead ahead = lanes::next_matrices<T>(
+                a, first,
+                lanes::transfer_steps<T>(a, lanes::Part::lower) + lanes::cholesky_steps<T>(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, g, &ahead);
             const lanes::Pivots<T> pivots = lanes::factor(n, g, ahead);
             const bool failed = report(pivots, n, first, problems, info, pivot_ratio);
             lanes::Matrix<T> h;
@@ -79,13 +80,11 @@ void factor_cholesky(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
         cpu, a.extent[0], 2 * lanes::matrix_elements(n, n),
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factor = scratch.like(a);
-            const lanes::Ahead ahead =
-                lanes::next_packs<T>(a, g, first, lanes::cholesky_steps<T>(n));
-            const bool fetches = ahead.step == 0;
-            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, factor, fetches);
+            lanes::Ahead ahead = lanes::next_packs<T>(a, g, first, lanes::cholesky_steps<T>(n));
+            lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, factor, &ahead);
             lanes::report<T>(lanes::factor(n, factor, ahead).info, first, problems, info);
             complete_factor(n, factor);
-            lanes::store_as(n, n, factor, order_of(a), g, first, problems, scratch, fetches);
+            lanes::store_as(n, n, factor, order_of(a), g, first, problems, scratch, &ahead);
         });
 }
 

@@ -41,7 +41,8 @@ void complete_columns(int m, int n, const lanes::Matrix<Real<T>>& values, const 
     const lanes::Matrix<T> q = scratch.matrix(m, n, Order::rows);
     const lanes::Matrix<T> tau = scratch.matrix(1, n);
     lanes::copy(m, n, u, qr);
-    lanes::factor_qr(m, n, qr, tau);
+    lanes::Ahead nothing;
+    lanes::factor_qr(m, n, qr, tau, nothing);
     lanes::form_q(m, n, qr, tau, q);
     for (int j = 0; j < n; ++j) {
         const auto good = values.load(0, j).re > lanes::least_length<Real<T>>;

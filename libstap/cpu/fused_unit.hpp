@@ -177,7 +177,8 @@ class UnitRun {
                 if (is_due(first + l)) store_covariance(first + l, l);
             }
         }
-        const Pivots pivots = dense::lanes::factor<T>(n, work_.g);
+        dense::lanes::Ahead nothing;
+        const Pivots pivots = dense::lanes::factor<T>(n, work_.g, nothing);
         const dense::lanes::SharedMatrix<T> steering{steering_.data, 1, steering_.stride[0]};
         if (work_.detects)
             std::fill_n(work_.h.data, n * n * dense::lanes::element_reals<T>, Real(0));
