@@ -176,8 +176,9 @@ Ahead next_pack(const MatrixBatch<U, core::Host>& batch, core::index_t steps, st
     return {nullptr, nullptr, nullptr, core::ceil_div(bytes, steps), bytes, bytes};
 }
 
-/// Of what the first cache levels keep while a pack is loaded or stored.
+/// Largest packs that are fetched ahead: while one is loaded or stored, and if it is computed, too.
 inline constexpr std::ptrdiff_t most_transferred = 24 * 1024;
+inline constexpr std::ptrdiff_t most_computed = 40 * 1024;
 
 }  // namespace detail
 
@@ -188,7 +189,7 @@ template <Scalar T>
 Ahead next_matrices(const MatrixBatch<const T, core::Host>& from, core::index_t first,
                     core::index_t steps) {
     if (order_of(from) == Order::problems) return {};
-    Ahead ahead = detail::next_pack<T>(from, steps, 40 * 1024);
+    Ahead ahead = detail::next_pack<T>(from, steps, detail::most_computed);
     ahead.a = from.data + first * from.stride[0];
     return ahead;
 }

@@ -13,9 +13,11 @@
 /// in registers while all steps before its own are applied to it.
 namespace aperture::dense::lanes {
 
-/// Whether `with_elimination` takes this order.
-constexpr bool is_eliminated(int n) { return n >= 1 && n <= 16; }
+/// Largest order of `with_elimination`, with 32 registers and with 16.
+inline constexpr int most_eliminated = core::simd_bytes == 64 ? 16 : 12;
+constexpr bool is_eliminated(int n) { return n >= 1 && n <= most_eliminated; }
 
+/// Steps of an elimination in which memory is fetched ahead.
 constexpr core::index_t lu_steps(int n, core::index_t sides = 0) {
     return n * (n - 1) / 2 + n * sides;
 }
@@ -70,7 +72,7 @@ class Elimination {
             const Matrix<T> column = lu.reversed(n_).from(0, c);
             Column v;
 #pragma GCC unroll 16
-            for (int i = 0; i < most; ++i) v[i] = factors_[c][i];
+            for (int i = 0; i < most; ++i) v[i] = has(i) ? factors_[c][i] : Element<T>{};
             exchange_from(c, v, ahead, Steps{});
 #pragma GCC unroll 16
             for (int i = 0; i < most; ++i) {
@@ -201,8 +203,8 @@ auto with_elimination(int n, const Body& body) {
             break;
     }
     if (n <= 8) return call(std::integral_constant<int, 8>{});
-    if (n <= 12) return call(std::integral_constant<int, 12>{});
-    return call(std::integral_constant<int, 16>{});
+    if (most_eliminated == 12 || n <= 12) return call(std::integral_constant<int, 12>{});
+    return call(std::integral_constant<int, most_eliminated>{});
 }
 
 }  // namespace aperture::dense::lanes

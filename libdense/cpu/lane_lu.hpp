@@ -223,8 +223,8 @@ void store_identity(int first, int last, int n, const RowNumbers<T>& rows, const
     using R = Real<T>;
     for (int r = first; r < last; ++r) {
         for (int j = 0; j < n; ++j) {
-            const core::Pack<R> one = core::broadcast(R{1});
-            x.store(r, j, real_element<T>(rows[j] == static_cast<R>(r) ? one : R{0} * one));
+            const auto here = rows[j] == static_cast<R>(r);
+            x.store(r, j, select(here, unit<T>(), Element<T>{}));
         }
     }
 }

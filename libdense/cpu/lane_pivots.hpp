@@ -25,7 +25,7 @@ using Info = typename Pivots<T>::Integers;
 /// The integer of the bits of |value|: as large as the value is, and NaN above infinity.
 template <class P>
 [[gnu::always_inline]] inline auto bits_of_size(P value) {
-    using Bits = decltype(value < value);
+    using Bits = decltype(P{} < P{});
     using Word = std::remove_reference_t<decltype(Bits{}[0])>;
     return reinterpret_cast<Bits>(value) & std::numeric_limits<Word>::max();
 }
