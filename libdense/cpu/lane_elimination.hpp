@@ -183,28 +183,16 @@ class Elimination {
     Column factors_[most];  ///< columns; below the diagonal rows are in the order of their step
 };
 
-/// Returns body(an Elimination of order n).
+/// Calls body(an Elimination of order n).
 template <Scalar T, class Body>
-auto with_elimination(int n, const Body& body) {
+void with_elimination(int n, const Body& body) {
     const auto call = [&](auto most) {
         Elimination<most, T> elimination(n);
-        return body(elimination);
+        body(elimination);
     };
-    switch (n) {
-        case 1:
-            return call(std::integral_constant<int, 1>{});
-        case 2:
-            return call(std::integral_constant<int, 2>{});
-        case 3:
-            return call(std::integral_constant<int, 3>{});
-        case 4:
-            return call(std::integral_constant<int, 4>{});
-        default:
-            break;
-    }
-    if (n <= 8) return call(std::integral_constant<int, 8>{});
-    if (most_eliminated == 12 || n <= 12) return call(std::integral_constant<int, 12>{});
-    return call(std::integral_constant<int, most_eliminated>{});
+    if (n <= 4) return with_constant<4>(n, call);
+    with_constant<most_eliminated / 4>(
+        (n + 3) / 4, [&](auto quarter) { call(std::integral_constant<int, 4 * quarter>{}); });
 }
 
 }  // namespace aperture::dense::lanes

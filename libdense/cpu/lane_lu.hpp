@@ -134,11 +134,12 @@ constexpr core::index_t factor_steps(Pivoting pivoting, int n) {
 template <Scalar T>
 Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead& ahead) {
     if (pivoting == Pivoting::partial && is_eliminated(n)) {
-        return with_elimination<T>(n, [&](auto& elimination) {
-            const Info<T> result = elimination.eliminate(a, ahead);
+        Info<T> result;
+        with_elimination<T>(n, [&](auto& elimination) {
+            result = elimination.eliminate(a, ahead);
             elimination.store_factors(a, pivots, ahead);
-            return result;
         });
+        return result;
     }
     const int panel = n <= widest_panel<T> ? n : tile_columns<T>;
     Info<T> info{};
@@ -236,12 +237,13 @@ Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
     RowNumbers<T> numbers;
     number_rows<T>(n, numbers);
     if (is_eliminated(n)) {
-        return with_elimination<T>(n, [&](auto& elimination) {
-            const Info<T> info = elimination.eliminate(a, ahead);
+        Info<T> info;
+        with_elimination<T>(n, [&](auto& elimination) {
+            info = elimination.eliminate(a, ahead);
             store_identity(0, n, n, numbers, x);
             elimination.solve(n, x, ahead);
-            return info;
         });
+        return info;
     }
     PivotRows<T> pivots;
     const Info<T> info = factor_lu(Pivoting::partial, n, a, pivots.data(), ahead);

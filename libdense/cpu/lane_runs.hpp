@@ -161,43 +161,47 @@ template <class R>
     for (int l = 0; l < count; ++l) store_some(runs[l] + begin, square[l], some);
 }
 
+/// Deals packs alternately to two hands, and collects them again.
+template <class P, int count>
+[[gnu::always_inline]] inline void deal(const P (&packs)[count], P (&even)[count / 2],
+                                        P (&odd)[count / 2]) {
+#pragma GCC unroll 16
+    for (int i = 0; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = packs[i];
+}
+template <class P, int count>
+[[gnu::always_inline]] inline void collect(const P (&even)[count / 2], const P (&odd)[count / 2],
+                                           P (&packs)[count]) {
+#pragma GCC unroll 16
+    for (int i = 0; i < count; ++i) packs[i] = (i % 2 == 0 ? even : odd)[i / 2];
+}
+
 /// Splits `count` packs of so many reals a lane, one lane after the other, to one of each.
 template <class R, int count>
 [[gnu::always_inline]] inline void split_runs(core::Pack<R> (&packs)[count]) {
     if constexpr (count > 1) {
         core::Pack<R> even[count / 2], odd[count / 2];
+        deal(packs, even, odd);
 #pragma GCC unroll 8
         for (int i = 0; i < count / 2; ++i) {
-            even[i] = packs[2 * i];
-            odd[i] = packs[2 * i + 1];
             split_parts<R>(even[i], odd[i], std::make_integer_sequence<int, core::lanes<R>>{});
         }
         split_runs<R>(even);
         split_runs<R>(odd);
-#pragma GCC unroll 8
-        for (int i = 0; i < count / 2; ++i) {
-            packs[2 * i] = even[i];
-            packs[2 * i + 1] = odd[i];
-        }
+        collect(even, odd, packs);
     }
 }
 template <class R, int count>
 [[gnu::always_inline]] inline void join_runs(core::Pack<R> (&packs)[count]) {
     if constexpr (count > 1) {
         core::Pack<R> even[count / 2], odd[count / 2];
-#pragma GCC unroll 8
-        for (int i = 0; i < count / 2; ++i) {
-            even[i] = packs[2 * i];
-            odd[i] = packs[2 * i + 1];
-        }
+        deal(packs, even, odd);
         join_runs<R>(even);
         join_runs<R>(odd);
 #pragma GCC unroll 8
         for (int i = 0; i < count / 2; ++i) {
             join_parts<R>(even[i], odd[i], std::make_integer_sequence<int, core::lanes<R>>{});
-            packs[2 * i] = even[i];
-            packs[2 * i + 1] = odd[i];
         }
+        collect(even, odd, packs);
     }
 }
 
