@@ -165,14 +165,20 @@ template <class R>
 template <class P, int count>
 [[gnu::always_inline]] inline void deal(const P (&packs)[count], P (&even)[count / 2],
                                         P (&odd)[count / 2]) {
-#pragma GCC unroll 16
-    for (int i = 0; i < count; ++i) (i % 2 == 0 ? even : odd)[i / 2] = packs[i];
+#pragma GCC unroll 8
+    for (int i = 0; i < count / 2; ++i) {
+        even[i] = packs[2 * i];
+        odd[i] = packs[2 * i + 1];
+    }
 }
 template <class P, int count>
 [[gnu::always_inline]] inline void collect(const P (&even)[count / 2], const P (&odd)[count / 2],
                                            P (&packs)[count]) {
-#pragma GCC unroll 16
-    for (int i = 0; i < count; ++i) packs[i] = (i % 2 == 0 ? even : odd)[i / 2];
+#pragma GCC unroll 8
+    for (int i = 0; i < count / 2; ++i) {
+        packs[2 * i] = even[i];
+        packs[2 * i + 1] = odd[i];
+    }
 }
 
 /// Splits `count` packs of so many reals a lane, one lane after the other, to one of each.
