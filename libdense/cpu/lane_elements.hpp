@@ -8,6 +8,10 @@
 #include "aperture/dense/batch.hpp"
 #include "libcore/cpu/simd.hpp"
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 /// Elements and matrices of `width` problems at once, one per SIMD lane.
 ///
 /// An element of a matrix is a pack of real parts and, for complex T, a pack of imaginary parts
@@ -23,6 +27,26 @@ inline constexpr int width = core::lanes<Real<T>>;
 /// Reals per element.
 template <Scalar T>
 inline constexpr std::ptrdiff_t element_reals = width<T>*(is_complex<T> ? 2 : 1);
+
+/// Per lane 0, or all bits where a condition holds; so wide integers.
+template <class R>
+using Mask = decltype(core::Pack<R>{} < core::Pack<R>{});
+
+/// Whether a mask has a bit.
+template <class M>
+[[gnu::always_inline]] inline bool any(M mask) {
+#if defined(__AVX512F__)
+    const auto bits = reinterpret_cast<__m512i>(mask);
+    return _mm512_test_epi64_mask(bits, bits) != 0;
+#elif defined(__AVX__)
+    const auto bits = reinterpret_cast<__m256i>(mask);
+    return _mm256_testz_si256(bits, bits) == 0;
+#else
+    decltype(mask[0] + mask[0]) bits = 0;
+    for (std::size_t l = 0; l < sizeof(mask) / sizeof(mask[0]); ++l) bits |= mask[l];
+    return bits != 0;
+#endif
+}
 
 /// One element in all lanes; `im` exists only for complex T.
 template <Scalar T, bool Complex = is_complex<T>>

@@ -4,41 +4,30 @@
 
 #include <array>
 #include <cstring>
-#include <utility>
 
-#include "libdense/cpu/lane_kernels.hpp"
+#include "libdense/cpu/lane_columns.hpp"
 #include "libdense/cpu/lane_pivots.hpp"
 
 /// Gaussian elimination of small matrices with partial pivoting, one per SIMD lane: a column stays
 /// in registers while all steps before its own are applied to it.
 namespace aperture::dense::lanes {
 
-/// Largest order of `with_elimination`, with 32 registers and with 16.
-inline constexpr int most_eliminated = core::simd_bytes == 64 ? 16 : 12;
-constexpr bool is_eliminated(int n) { return n >= 1 && n <= most_eliminated; }
-
-/// Steps of an elimination in which memory is fetched ahead.
-constexpr core::index_t lu_steps(int n, core::index_t sides = 0) {
-    return n * (n - 1) / 2 + n * sides;
-}
-
-/// Rows, columns and steps are counted from the last one: code that is unrolled for `most` of them
-/// then serves smaller matrices, too, which have fewer steps at the beginning.
+/// Columns and steps, too, are counted from the last one.
 template <int most, Scalar T>
 class Elimination {
   public:
-    /// n is in (most - 4, most], and `most` itself up to order 4.
+    /// n is as Column's rows.
     explicit Elimination(int n) : n_(n) {}
 
-    /// Returns info of the pivots. Fetches `ahead` in lu_steps(n) steps.
+    /// Returns info of the pivots. Fetches `ahead` in column_steps(n) steps.
     [[gnu::noinline]] Info<T> eliminate(const Matrix<T>& a, Ahead& ahead) {
         for (int c = n_ - 1; c >= 0; --c) {
-            Column v;
-            load(a.reversed(n_).from(0, c), v);
-            apply_steps(c, v, ahead, Steps{});
+            InRegisters v(n_);
+            v.load(a.reversed(n_).from(0, c));
+            apply_steps(c, v, ahead, Steps<most>{});
 #pragma GCC unroll 16
             for (int i = 1; i < most; ++i) {
-                if (i > c && has(i)) factors_[c][i] = v[i];
+                if (i > c && v.has(i)) factors_[c][i] = v[i];
             }
         }
         return info_;
@@ -46,38 +35,25 @@ class Elimination {
 
     /// A x = b for the rows of x, in place. Fetches `ahead` in n steps for each.
     [[gnu::noinline]] void solve(int rows, const Matrix<T>& x, Ahead& ahead) {
-        const bool scales = any(scaled_);
         for (int r = 0; r < rows; ++r) {
             const Matrix<T> column = reversed_rows(n_, x.from(r, 0)).transposed();
-            Column v;
-            load(column, v);
-            apply_steps(-1, v, ahead, Steps{});
-#pragma GCC unroll 16
-            for (int k = 0; k < most; ++k) {
-                if (!has(k)) break;
-                if (scales) v[k] = scaled(v[k], reciprocals_[k].up);
-                v[k] = product(v[k], reciprocals_[k].of_scaled);
-                column.store(k, 0, v[k]);
-#pragma GCC unroll 16
-                for (int i = k + 1; i < most; ++i) {
-                    if (has(i)) subtract_product<Second::plain>(v[i], factors_[k][i], v[k]);
-                }
-            }
+            InRegisters v(n_);
+            v.load(column);
+            apply_steps(-1, v, ahead, Steps<most>{});
+            substitute_upper(v);
+            v.store(column);
         }
     }
 
-    /// Stores L and U of P A = L U. `pivots` is [n][lane]. Fetches `ahead` in lu_steps(n) steps.
+    /// Stores L and U of P A = L U. `pivots` is [n][lane]. Fetches `ahead` in column_steps(n)
+    /// steps.
     [[gnu::noinline]] void store_factors(const Matrix<T>& lu, int* pivots, Ahead& ahead) const {
         for (int c = n_ - 1; c >= 0; --c) {
-            const Matrix<T> column = lu.reversed(n_).from(0, c);
-            Column v;
+            InRegisters v(n_);
 #pragma GCC unroll 16
-            for (int i = 0; i < most; ++i) v[i] = has(i) ? factors_[c][i] : Element<T>{};
-            exchange_from(c, v, ahead, Steps{});
-#pragma GCC unroll 16
-            for (int i = 0; i < most; ++i) {
-                if (has(i)) column.store(i, 0, v[i]);
-            }
+            for (int i = 0; i < most; ++i) v[i] = v.has(i) ? factors_[c][i] : Element<T>{};
+            exchange_from(c, v, ahead, Steps<most>{});
+            v.store(lu.reversed(n_).from(0, c));
             using Rows = typename core::PackLike<int, Real<T>>::type;
             const Rows rows = __builtin_convertvector(n_ - 1 - chosen_[c], Rows);
             std::memcpy(pivots + (n_ - 1 - c) * width<T>, &rows, sizeof(rows));
@@ -85,21 +61,26 @@ class Elimination {
     }
 
   private:
-    using Column = Element<T>[most];
-    using Steps = std::make_integer_sequence<int, most>;
+    using InRegisters = Column<most, T>;
 
-    [[gnu::always_inline]] bool has(int row) const {
-        return most <= 4 || row < most - 3 || row < n_;
-    }
-
-    [[gnu::always_inline]] void load(const Matrix<T>& column, Column& v) const {
+    /// U x = y, in place.
+    [[gnu::always_inline]] void substitute_upper(InRegisters& v) const {
+        const bool scales = any(scaled_);
 #pragma GCC unroll 16
-        for (int i = 0; i < most; ++i) v[i] = has(i) ? column.load(i, 0) : Element<T>{};
+        for (int k = 0; k < most; ++k) {
+            if (!v.has(k)) break;
+            if (scales) v[k] = scaled(v[k], reciprocals_[k].up);
+            v[k] = product(v[k], reciprocals_[k].of_scaled);
+#pragma GCC unroll 16
+            for (int i = k + 1; i < most; ++i) {
+                if (v.has(i)) subtract_product<Second::plain>(v[i], factors_[k][i], v[k]);
+            }
+        }
     }
 
     /// Exchanges rows s and chosen_[s].
     template <int s>
-    [[gnu::always_inline]] void exchange(Column& v) const {
+    [[gnu::always_inline]] void exchange(InRegisters& v) const {
         const Element<T> top = v[s];
         // The last step finished row s - 1 first.
 #pragma GCC unroll 16
@@ -114,7 +95,7 @@ class Elimination {
     /// Finds the pivot of column s, the first of the largest in rows [0, s], and the multipliers of
     /// the other rows.
     template <int s>
-    [[gnu::always_inline]] void find_pivot(Column& v) {
+    [[gnu::always_inline]] void find_pivot(InRegisters& v) {
         Info<T> size[s + 1];
 #pragma GCC unroll 16
         for (int i = 0; i <= s; ++i) size[i] = pivot_key<T>(v[i]);
@@ -142,8 +123,8 @@ class Elimination {
 
     /// One step for a column; returns whether more follow.
     template <int s>
-    [[gnu::always_inline]] bool apply_step(int column, Column& v, Ahead& ahead) {
-        if (!has(s)) return true;
+    [[gnu::always_inline]] bool apply_step(int column, InRegisters& v, Ahead& ahead) {
+        if (!v.has(s)) return true;
         if (s == column) {
             find_pivot<s>(v);
             return false;
@@ -157,20 +138,20 @@ class Elimination {
         return true;
     }
     template <int... k>
-    [[gnu::always_inline]] void apply_steps(int column, Column& v, Ahead& ahead,
+    [[gnu::always_inline]] void apply_steps(int column, InRegisters& v, Ahead& ahead,
                                             std::integer_sequence<int, k...> /*steps*/) {
         static_cast<void>((apply_step<most - 1 - k>(column, v, ahead) && ...));
     }
 
     template <int s>
-    [[gnu::always_inline]] void exchange_below(int column, Column& v, Ahead& ahead) const {
+    [[gnu::always_inline]] void exchange_below(int column, InRegisters& v, Ahead& ahead) const {
         if (s >= column) return;
         exchange<s>(v);
         ahead.fetch();
     }
     /// Exchanges the multipliers of a column as the steps after its own do.
     template <int... k>
-    [[gnu::always_inline]] void exchange_from(int column, Column& v, Ahead& ahead,
+    [[gnu::always_inline]] void exchange_from(int column, InRegisters& v, Ahead& ahead,
                                               std::integer_sequence<int, k...> /*steps*/) const {
         (exchange_below<most - 1 - k>(column, v, ahead), ...);
     }
@@ -180,19 +161,17 @@ class Elimination {
     Mask<Real<T>> scaled_{};  ///< where one of the pivots was scaled up
     std::array<Info<T>, most> chosen_;
     std::array<PivotReciprocal<T>, most> reciprocals_;
-    Column factors_[most];  ///< columns; below the diagonal rows are in the order of their step
+    /// [column][row]; below the diagonal rows are in the order of their step.
+    Element<T> factors_[most][most];
 };
 
 /// Calls body(an Elimination of order n).
 template <Scalar T, class Body>
 void with_elimination(int n, const Body& body) {
-    const auto call = [&](auto most) {
+    with_most_rows(n, [&](auto most) {
         Elimination<most, T> elimination(n);
         body(elimination);
-    };
-    if (n <= 4) return with_constant<4>(n, call);
-    with_constant<most_eliminated / 4>(
-        (n + 3) / 4, [&](auto quarter) { call(std::integral_constant<int, 4 * quarter>{}); });
+    });
 }
 
 }  // namespace aperture::dense::lanes

@@ -9,10 +9,12 @@
 #include <type_traits>
 
 #include "libcore/cpu/multiply_add.hpp"
+#include "libcore/rounding.hpp"
+#include "libdense/cpu/lane_columns.hpp"
 #include "libdense/cpu/lane_elements.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
-#if defined(__AVX512F__)
+#if defined(__FMA__)
 #include <immintrin.h>
 #endif
 
@@ -224,16 +226,6 @@ template <Second second, bool lower, int rows, int columns, Scalar T, class Fact
     }
 }
 
-/// Calls `body` with the number min(size, most) >= 1 as a compile-time constant.
-template <int most, class Body>
-[[gnu::always_inline]] inline void with_constant(int size, const Body& body) {
-    if (size >= most) {
-        body(std::integral_constant<int, most>{});
-    } else if constexpr (most > 1) {
-        with_constant<most - 1>(size, body);
-    }
-}
-
 /// Pivot statistics of `factor`, per lane.
 template <Scalar T>
 struct Pivots {
@@ -250,28 +242,34 @@ struct Pivots {
     }
 };
 
-/// Computed in fp64 and rounded once: its square is a factor of every solution (1 dB in the
+#if defined(__FMA__)
+/// 1 / sqrt(x) of normal numbers.
+inline core::Pack<float> reciprocal_square_root_of_normal(core::Pack<float> x) {
+    using P = core::Pack<float>;
+    // The guess y is off by 2^-11 at most. The result is y (1 + e / 2 + 3/8 e^2) with e = 1 - x
+    // y^2, of which what x y loses is a part, too.
+#if defined(__AVX512F__)
+    const P y = _mm512_maskz_rsqrt14_ps(0xFFFF, x);
+#else
+    const P y = _mm256_rsqrt_ps(x);
+#endif
+    const auto add = core::multiply_add<float>;
+    const P root = x * y;
+    const P lost = add(x, y, -root);
+    const P e = add(-lost, y, add(-root, y, P{} + 1.0F));
+    return add(y * e, add(e, P{} + 0.375F, P{} + 0.5F), y);
+}
+#endif
+
+/// 1 / sqrt(x). Rounded almost correctly: its square is a factor of every solution (1 dB in the
 /// solutions of order 18).
 template <class R>
 inline core::Pack<R> reciprocal_square_root(core::Pack<R> x) {
-#if defined(__AVX512F__)
+#if defined(__FMA__)
     if constexpr (sizeof(R) == 4) {
-        // A step of Newton's method makes 2^-27 of the guess's relative error, 2^-14.
-        using Wide = core::Pack<double>;
-        using Half = core::PackLike<float, double>::type;
-        const auto refined = [](Half guess, Half value) {
-            const Wide g = __builtin_convertvector(guess, Wide);
-            const Wide half = 0.5 * __builtin_convertvector(value, Wide);
-            return __builtin_convertvector(g * (1.5 - half * (g * g)), Half);
-        };
-        const core::Pack<R> guess = _mm512_maskz_rsqrt14_ps(0xFFFF, x);
-        const Half low = refined(__builtin_shufflevector(guess, guess, 0, 1, 2, 3, 4, 5, 6, 7),
-                                 __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7));
-        const Half high =
-            refined(__builtin_shufflevector(guess, guess, 8, 9, 10, 11, 12, 13, 14, 15),
-                    __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15));
-        return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
-                                       15);
+        constexpr R least = std::numeric_limits<R>::min();
+        constexpr R most = std::numeric_limits<R>::max();
+        if (!any(~((x >= least) & (x <= most)))) return reciprocal_square_root_of_normal(x);
     }
 #endif
     alignas(core::simd_bytes) R value[core::lanes<R>];
@@ -290,10 +288,11 @@ inline core::Pack<Real<T>> accept_pivot(core::Pack<Real<T>> pivot, int order, Pi
     const typename Pivots<T>::Integers here =
         good ? typename Pivots<T>::Integers{} : typename Pivots<T>::Integers{} + order;
     pivots.info = pivots.info == 0 ? here : pivots.info;
+    const core::Pack<R> reciprocal = good ? reciprocal_square_root<R>(pivot) : one;
     pivot = good ? pivot : one;
     pivots.smallest = pivot < pivots.smallest ? pivot : pivots.smallest;
     pivots.largest = pivot > pivots.largest ? pivot : pivots.largest;
-    return reciprocal_square_root<R>(pivot);
+    return reciprocal;
 }
 
 /// Factors the diagonal tile at (j, j) of `g`; the columns before j are already factored.
@@ -361,14 +360,52 @@ Pivots<T> factor(int n, const Matrix<T>& a, Ahead& ahead) {
     return pivots;
 }
 
+/// Solves x op(G)^T = b for one row of n elements, which stays in registers. Fetches `ahead` in n
+/// steps.
+template <Second second, Diagonal diagonal, int most, Scalar T, class Sides>
+[[gnu::noinline]] void substitute_row(int n, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
+                                      Ahead& ahead) {
+    Column<most, T> v(n);
+#pragma GCC unroll 16
+    for (int i = 0; i < most; ++i) v[i] = v.has(i) ? b.load(0, i) : Element<T>{};
+#pragma GCC unroll 16
+    for (int k = 0; k < most; ++k) {
+        if (!v.has(k)) break;
+        ahead.fetch();
+        if constexpr (diagonal == Diagonal::real_reciprocals) {
+            v[k] = scaled(v[k], g.load(k, k).re);
+        } else if constexpr (diagonal == Diagonal::reciprocals) {
+            v[k] = product<second>(v[k], g.load(k, k));
+        }
+#pragma GCC unroll 16
+        for (int i = k + 1; i < most; ++i) {
+            if (v.has(i)) subtract_product<second>(v[i], v[k], g.load(i, k));
+        }
+    }
+    v.store(x.transposed());
+}
+
+template <Scalar T>
+constexpr core::index_t substitution_steps(int n, core::index_t rows) {
+    if (rows == 1 && is_in_registers(n)) return n;
+    return core::ceil_div<core::index_t>(n, tile_columns<T>) *
+           core::ceil_div<core::index_t>(rows, tile_rows<T>);
+}
+
 /// Solves X op(G)^T = B for `rows` rows of x of n elements each, with a lower triangular G. B may
-/// alias X. Columns of x before `first` are zero and stay so.
+/// alias X. Columns of x before `first` are zero and stay so. Fetches `ahead` in
+/// substitution_steps(n, rows) steps.
 template <Second second, Diagonal diagonal = Diagonal::real_reciprocals, Scalar T, class Sides>
 void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
-                int first = 0) {
+                Ahead& ahead, int first = 0) {
+    if (rows == 1 && first == 0 && is_in_registers(n)) {
+        return with_most_rows(
+            n, [&](auto most) { substitute_row<second, diagonal, most>(n, g, b, x, ahead); });
+    }
     for (int j = first; j < n; j += tile_columns<T>) {
         with_constant<tile_columns<T>>(n - j, [&](auto columns) {
             for (int r = 0; r < rows; r += tile_rows<T>) {
+                ahead.fetch();
                 with_constant<tile_rows<T>>(rows - r, [&](auto some) {
                     substitute_tile<second, diagonal, some, columns>(g, b.from(r, 0), x.from(r, 0),
                                                                      first, j);
@@ -385,15 +422,17 @@ Matrix<T> reversed_rows(int n, const Matrix<T>& x) {
 }
 
 /// Solves A x = b for every row of x ([right-hand side][n]), with A = G G^H from `factor`; b may
-/// alias x. In lanes with info != 0 the solutions are meaningless.
+/// alias x. In lanes with info != 0 the solutions are meaningless. Fetches `ahead` in twice
+/// substitution_steps(n, right_hand_sides) steps.
 template <Scalar T, class Sides>
-void solve(int n, int right_hand_sides, const Matrix<T>& g, const Sides& b, const Matrix<T>& x) {
-    substitute<Second::plain>(n, right_hand_sides, g, b, x);
+void solve(int n, int right_hand_sides, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
+           Ahead& ahead) {
+    substitute<Second::plain>(n, right_hand_sides, g, b, x, ahead);
     // In reverse order G^H is lower triangular: back-substitution is the forward sweep on reversed
     // views.
     const Matrix<T> reversed_x = reversed_rows(n, x);
     substitute<Second::conjugated>(n, right_hand_sides, g.transposed().reversed(n), reversed_x,
-                                   reversed_x);
+                                   reversed_x, ahead);
 }
 
 /// C = alpha A op(B)^T + beta C with A of rows x depth, B of columns x depth; with beta = 0 the old
@@ -437,6 +476,7 @@ void hermitian_rank_k(int n, int depth, Real<T> alpha, const Matrix<T>& a, Real<
 /// elimination leaves above the pivots (scaled by D^1/2), by the same elementwise operations.
 template <Scalar T>
 void eliminate_above(int n, const Matrix<T>& g, const Matrix<T>& h) {
+    Ahead nothing;
     for (int i = 0; i < n; i += tile_columns<T>) {
         const int rows = std::min(tile_columns<T>, n - i);
         for (int r = 0; r < rows; ++r) {
@@ -446,7 +486,7 @@ void eliminate_above(int n, const Matrix<T>& g, const Matrix<T>& h) {
                 h.store(i + r, c, unit);
             }
         }
-        substitute<Second::conjugated>(n, rows, g, h.from(i, 0), h.from(i, 0), i);
+        substitute<Second::conjugated>(n, rows, g, h.from(i, 0), h.from(i, 0), nothing, i);
     }
 }
 
@@ -455,7 +495,8 @@ void eliminate_above(int n, const Matrix<T>& g, const Matrix<T>& h) {
 template <Scalar T, class Sides>
 void solve_eliminated(int n, int right_hand_sides, const Matrix<T>& g, const Matrix<T>& h,
                       const Sides& b, const Matrix<T>& x) {
-    substitute<Second::plain>(n, right_hand_sides, g, b, x);
+    Ahead nothing;
+    substitute<Second::plain>(n, right_hand_sides, g, b, x, nothing);
     // Column tile j reads y from column j on only, so it may overwrite y.
     for (int j = 0; j < n; j += tile_columns<T>) {
         multiply<Second::plain>(right_hand_sides, std::min(tile_columns<T>, n - j), n - j,

@@ -11,7 +11,7 @@
 #include "libdense/cpu/lane_pivots.hpp"
 #include "libdense/cpu/right_hand_sides.hpp"
 
-/// LU factors and Gauss-Jordan elimination of general matrices, one per SIMD lane.
+/// LU factors of general matrices, one per SIMD lane, and what is made of them.
 namespace aperture::dense::lanes {
 
 /// Exchanges rows k and chosen[lane], which is in [k, n), in every lane, by loads and stores of all
@@ -126,14 +126,14 @@ void factor_panel(Pivoting pivoting, int n, int first, int last, const Matrix<T>
 }
 
 constexpr core::index_t factor_steps(Pivoting pivoting, int n) {
-    return (pivoting == Pivoting::partial && is_eliminated(n) ? 2 : 1) * lu_steps(n);
+    return (pivoting == Pivoting::partial && is_in_registers(n) ? 2 : 1) * column_steps(n);
 }
 
 /// P A = L U in place, left-looking by panels of columns. `pivots` is [n][lane] where rows are
 /// exchanged. Fetches `ahead` in factor_steps(pivoting, n) steps.
 template <Scalar T>
 Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahead& ahead) {
-    if (pivoting == Pivoting::partial && is_eliminated(n)) {
+    if (pivoting == Pivoting::partial && is_in_registers(n)) {
         Info<T> result;
         with_elimination<T>(n, [&](auto& elimination) {
             result = elimination.eliminate(a, ahead);
@@ -147,7 +147,8 @@ Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahe
         const int last = std::min(first + panel, n);
         // The panel's columns, as rows: U above the panel's diagonal, then what U subtracts below.
         const Matrix<T> columns = a.from(0, first).transposed();
-        substitute<Second::plain, Diagonal::unused>(first, last - first, a, columns, columns);
+        substitute<Second::plain, Diagonal::unused>(first, last - first, a, columns, columns,
+                                                    ahead);
         if (first > 0) {
             multiply<Second::plain>(n - first, last - first, first, Real<T>{-1}, a.from(first, 0),
                                     columns, Real<T>{1}, a.from(first, first));
@@ -189,24 +190,27 @@ void invert_diagonal(int n, const Matrix<T>& lu, RowScales<T>& scales) {
     }
 }
 
-/// U x = y for the rows of x, after `invert_diagonal`.
+/// U x = y for the rows of x, after `invert_diagonal`. Fetches `ahead` in substitution_steps(n,
+/// rows) steps.
 template <Scalar T>
-void substitute_upper(int n, int rows, const Matrix<T>& lu, const Matrix<T>& x) {
+void substitute_upper(int n, int rows, const Matrix<T>& lu, const Matrix<T>& x, Ahead& ahead) {
     const Matrix<T> reversed = reversed_rows(n, x);
-    substitute<Second::plain, Diagonal::reciprocals>(n, rows, lu.reversed(n), reversed, reversed);
+    substitute<Second::plain, Diagonal::reciprocals>(n, rows, lu.reversed(n), reversed, reversed,
+                                                     ahead);
 }
 
-/// A x = b for the rows of x, in place, after `invert_diagonal`.
+/// A x = b for the rows of x, in place, after `invert_diagonal`. Fetches `ahead` in twice
+/// substitution_steps(n, rows) steps.
 template <Scalar T>
 void solve_lu(Pivoting pivoting, int n, int rows, const Matrix<T>& lu, const RowScales<T>& scales,
-              const int* pivots, const Matrix<T>& x) {
+              const int* pivots, const Matrix<T>& x, Ahead& ahead) {
     if (pivoting == Pivoting::partial) {
         const Matrix<T> entries = x.transposed();
         for (int k = 0; k < n; ++k) exchange_rows(k, n, pivots + k * width<T>, rows, entries);
     }
-    substitute<Second::plain, Diagonal::unused>(n, rows, lu, x, x);
+    substitute<Second::plain, Diagonal::unused>(n, rows, lu, x, x, ahead);
     scales.apply(n, rows, x);
-    substitute_upper(n, rows, lu, x);
+    substitute_upper(n, rows, lu, x, ahead);
 }
 
 /// The numbers of a matrix's rows, in every lane.
@@ -230,13 +234,19 @@ void store_identity(int first, int last, int n, const RowNumbers<T>& rows, const
     }
 }
 
+template <Scalar T>
+constexpr core::index_t inverse_steps(int n) {
+    if (is_in_registers(n)) return column_steps(n, n);
+    return column_steps(n) + 2 * substitution_steps<T>(n, n);
+}
+
 /// The inverse, transposed: row r of x is column r of it. Overwrites `a`. Fetches `ahead` in
-/// lu_steps(n, n) steps.
+/// inverse_steps(n) steps.
 template <Scalar T>
 Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
     RowNumbers<T> numbers;
     number_rows<T>(n, numbers);
-    if (is_eliminated(n)) {
+    if (is_in_registers(n)) {
         Info<T> info;
         with_elimination<T>(n, [&](auto& elimination) {
             info = elimination.eliminate(a, ahead);
@@ -260,10 +270,10 @@ Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
         const int rows = std::min(tile_rows<T>, n - first);
         store_identity(first, first + rows, n, numbers, x);
         const Matrix<T> part = x.from(first, 0);
-        substitute<Second::plain, Diagonal::unused>(n, rows, a, part, part,
+        substitute<Second::plain, Diagonal::unused>(n, rows, a, part, part, ahead,
                                                     exchanges_first ? 0 : first);
         scales.apply(n, rows, part);
-        substitute_upper(n, rows, a, part);
+        substitute_upper(n, rows, a, part, ahead);
     }
     for (int k = n - 1; k >= 0 && !exchanges_first; --k) {
         exchange_rows(k, n, pivots.data() + k * width<T>, n, x);
@@ -283,30 +293,6 @@ Element<T> determinant(int n, const Matrix<T>& lu, const int* pivots) {
         result = product(scaled(result, sign), lu.load(k, k));
     }
     return result;
-}
-
-/// Divides row k of [A | B] by its pivot and clears the rest of column k; x's rows are columns of
-/// B. Columns left of k are not needed any more. Fetches `ahead` in n - 1 steps.
-template <Scalar T>
-void eliminate_column(int k, int n, int rows, const PivotReciprocal<T>& reciprocal,
-                      const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
-    for (int j = k + 1; j < n; ++j) a.store(k, j, reciprocal.times(a.load(k, j)));
-    for (int r = 0; r < rows; ++r) x.store(r, k, reciprocal.times(x.load(r, k)));
-    for (int i = 0; i < n; ++i) {
-        if (i == k) continue;
-        ahead.fetch();
-        const Element<T> factor = a.load(i, k);
-        for (int j = k + 1; j < n; ++j) {
-            Element<T> value = a.load(i, j);
-            subtract_product<Second::plain>(value, factor, a.load(k, j));
-            a.store(i, j, value);
-        }
-        for (int r = 0; r < rows; ++r) {
-            Element<T> value = x.load(r, i);
-            subtract_product<Second::plain>(value, factor, x.load(r, k));
-            x.store(r, i, value);
-        }
-    }
 }
 
 }  // namespace aperture::dense::lanes

@@ -7,16 +7,8 @@
 
 #include "libdense/cpu/lane_kernels.hpp"
 
-#if defined(__AVX__)
-#include <immintrin.h>
-#endif
-
 /// Sizes and reciprocals of pivots of general matrices in lanes.
 namespace aperture::dense::lanes {
-
-/// Per lane 0, or all bits where a condition holds; so wide integers.
-template <class R>
-using Mask = decltype(core::Pack<R>{} < core::Pack<R>{});
 
 /// In each lane 0, or a count from 1 of the first bad pivot.
 template <Scalar T>
@@ -32,21 +24,6 @@ template <class P>
 template <class P>
 [[gnu::always_inline]] inline P absolute(P value) {
     return reinterpret_cast<P>(bits_of_size(value));
-}
-
-template <class M>
-[[gnu::always_inline]] inline bool any(M mask) {
-#if defined(__AVX512F__)
-    const auto bits = reinterpret_cast<__m512i>(mask);
-    return _mm512_test_epi64_mask(bits, bits) != 0;
-#elif defined(__AVX__)
-    const auto bits = reinterpret_cast<__m256i>(mask);
-    return _mm256_testz_si256(bits, bits) == 0;
-#else
-    decltype(mask[0] + mask[0]) bits = 0;
-    for (std::size_t l = 0; l < sizeof(mask) / sizeof(mask[0]); ++l) bits |= mask[l];
-    return bits != 0;
-#endif
 }
 
 /// What pivots are compared by: `bits_of_size` of the larger of |re| and |im|, without overflow.

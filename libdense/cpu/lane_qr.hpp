@@ -112,14 +112,18 @@ Element<T> conjugate(Element<T> value) {
     return value;
 }
 
-/// Turns the first column of a, of m elements, to a multiple of the first unit vector: leaves that
-/// multiple, which is real, and v below it. Returns tau.
+/// Turns a vector (alpha, x) to beta times the first unit vector, beta real: v is (1, factor x).
 template <Scalar T>
-Element<T> make_reflector(int m, const Matrix<T>& a) {
+struct Reflector {
+    core::Pack<Real<T>> beta;
+    Element<T> tau;
+    Element<T> factor;
+};
+
+/// `below` is the square of x's length.
+template <Scalar T>
+Reflector<T> reflector_of(const Element<T>& alpha, const core::Pack<Real<T>>& below) {
     using R = Real<T>;
-    core::Pack<R> below{};
-    for (int i = 1; i < m; ++i) below += square(a.load(i, 0));
-    const Element<T> alpha = a.load(0, 0);
     const core::Pack<R> length = square_root<R>(square(alpha) + below);
     auto nothing = below == R{0};
     if constexpr (is_complex<T>) nothing = nothing & (alpha.im == R{0});
@@ -131,10 +135,19 @@ Element<T> make_reflector(int m, const Matrix<T>& a) {
     tau.re = (beta - alpha.re) / divisor;
     difference.re -= beta;
     if constexpr (is_complex<T>) tau.im = -alpha.im / divisor;
-    const Element<T> factor = reciprocal(select(nothing, unit<T>(), difference));
-    a.store(0, 0, real_element<T>(beta));
-    for (int i = 1; i < m; ++i) a.store(i, 0, product(a.load(i, 0), factor));
-    return tau;
+    return {beta, tau, reciprocal(select(nothing, unit<T>(), difference))};
+}
+
+/// Turns the first column of a, of m elements, to a multiple of the first unit vector: leaves that
+/// multiple and v below it. Returns tau.
+template <Scalar T>
+Element<T> make_reflector(int m, const Matrix<T>& a) {
+    core::Pack<Real<T>> below{};
+    for (int i = 1; i < m; ++i) below += square(a.load(i, 0));
+    const Reflector<T> reflector = reflector_of(a.load(0, 0), below);
+    a.store(0, 0, real_element<T>(reflector.beta));
+    for (int i = 1; i < m; ++i) a.store(i, 0, product(a.load(i, 0), reflector.factor));
+    return reflector.tau;
 }
 
 template <Scalar T>

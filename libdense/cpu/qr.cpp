@@ -6,6 +6,7 @@
 #include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_lu.hpp"
 #include "libdense/cpu/lane_qr.hpp"
+#include "libdense/cpu/lane_reflectors.hpp"
 #include "libdense/cpu/right_hand_sides.hpp"
 
 namespace aperture::dense {
@@ -13,14 +14,19 @@ namespace {
 
 using core::index_t;
 
-/// Factors a matrix whose squares may overflow; returns the factor that R still lacks.
+/// Scales a matrix whose squares would overflow or vanish; returns the factor that R then lacks.
 template <Scalar T>
-core::Pack<Real<T>> factor_scaled(int m, int n, const lanes::Matrix<T>& a,
-                                  const lanes::Matrix<T>& tau, lanes::Ahead& ahead) {
+core::Pack<Real<T>> make_safe(int m, int n, const lanes::Matrix<T>& a) {
     const core::Pack<Real<T>> scale = lanes::safe_scale(m, n, a);
     if (lanes::any(scale != Real<T>{1})) lanes::scale_matrix(m, n, scale, a);
-    lanes::factor_qr(m, n, a, tau, ahead);
     return scale;
+}
+
+/// Steps in which a factorisation, and solutions if there are sides, fetch memory ahead.
+template <Scalar T>
+index_t steps_ahead(int m, int n, index_t sides = 0) {
+    if (lanes::is_reflected<T>(m)) return lanes::column_steps(n, sides);
+    return lanes::qr_steps<T>(n) + (sides > 0 ? lanes::substitution_steps<T>(n, sides) : 0);
 }
 
 /// Loads a factor from `factor_qr` and its reflectors' factors.
@@ -58,9 +64,14 @@ void factor_qr(core::Cpu& cpu, MatrixBatch<const T, core::Host> a, MatrixBatch<T
         [&](index_t first, int problems, lanes::Scratch<T> scratch) {
             const lanes::Matrix<T> factors = scratch.like(a);
             const lanes::Matrix<T> of_reflectors = scratch.matrix(1, n);
-            lanes::Ahead ahead = lanes::next_packs<T>(a, qr, first, lanes::qr_steps<T>(n));
+            lanes::Ahead ahead = lanes::next_packs<T>(a, qr, first, steps_ahead<T>(m, n));
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
-            const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, of_reflectors, ahead);
+            const core::Pack<Real<T>> scale = make_safe(m, n, factors);
+            const bool done = lanes::with_reflectors<T>(m, n, [&](auto& reflectors) {
+                reflectors.factor(factors, ahead);
+                reflectors.store(factors, of_reflectors);
+            });
+            if (!done) lanes::factor_qr(m, n, factors, of_reflectors, ahead);
             if (lanes::any(scale != Real<T>{1})) {
                 const core::Pack<Real<T>> back = Real<T>{1} / scale;
                 for (int i = 0; i < n; ++i) {
@@ -120,13 +131,22 @@ void least_squares(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
             const lanes::Matrix<T> tau = scratch.matrix(1, n);
             const lanes::Matrix<T> rows = scratch.like(b);
             lanes::Ahead ahead = lanes::next_matrices<T>(
-                a, first, lanes::transfer_steps<T>(a) + lanes::qr_steps<T>(n));
+                a, first, lanes::transfer_steps<T>(a) + steps_ahead<T>(m, n, sides));
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
             lanes::load_lanes<T>(b, first, problems, lanes::Part::all, rows);
-            const core::Pack<Real<T>> scale = factor_scaled(m, n, factors, tau, ahead);
-            lanes::apply_q(true, m, n, sides, factors, tau, rows.transposed());
-            const lanes::Info<T> of_lanes = lanes::invert_r_diagonal(n, factors);
-            lanes::substitute_upper(n, sides, factors, rows);
+            const core::Pack<Real<T>> scale = make_safe(m, n, factors);
+            lanes::Info<T> of_lanes;
+            const bool done = lanes::with_reflectors<T>(m, n, [&](auto& reflectors) {
+                reflectors.factor(factors, ahead);
+                of_lanes = reflectors.prepare_solutions();
+                reflectors.solve(sides, rows, ahead);
+            });
+            if (!done) {
+                lanes::factor_qr(m, n, factors, tau, ahead);
+                lanes::apply_q(true, m, n, sides, factors, tau, rows.transposed());
+                of_lanes = lanes::invert_r_diagonal(n, factors);
+                lanes::substitute_upper(n, sides, factors, rows, ahead);
+            }
             lanes::scale_matrix(sides, n, scale, rows);
             if (lanes::report<T>(of_lanes, first, problems, info)) {
                 lanes::clear_failed<T>(of_lanes, sides, n, rows);

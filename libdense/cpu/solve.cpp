@@ -51,7 +51,8 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
             const lanes::Matrix<T> g = scratch.like(a);
             lanes::Ahead ahead = lanes::next_matrices<T>(
                 a, first,
-                lanes::transfer_steps<T>(a, lanes::Part::lower) + lanes::cholesky_steps<T>(n));
+                lanes::transfer_steps<T>(a, lanes::Part::lower) + lanes::cholesky_steps<T>(n) +
+                    2 * lanes::substitution_steps<T>(n, sides.count()));
             lanes::load_lanes<T>(a, first, problems, lanes::Part::lower, g, &ahead);
             const lanes::Pivots<T> pivots = lanes::factor(n, g, ahead);
             const bool failed = report(pivots, n, first, problems, info, pivot_ratio);
@@ -64,7 +65,7 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
                 if (eliminate) {
                     lanes::solve_eliminated(n, rows, g, h, part, part);
                 } else {
-                    lanes::solve(n, rows, g, part, part);
+                    lanes::solve(n, rows, g, part, part, ahead);
                 }
                 if (failed) lanes::clear_failed<T>(pivots.info, rows, n, part);
             });
@@ -102,8 +103,9 @@ void substitute_cholesky(core::Cpu& cpu, MatrixBatch<const T, core::Host> g,
             for (int i = 0; i < n; ++i) {
                 factor.store(i, i, lanes::real_element<T>(Real<T>{1} / factor.load(i, i).re));
             }
+            lanes::Ahead nothing;
             sides.for_each_part(first, problems, scratch, [&](int rows, const auto& part) {
-                lanes::solve(n, rows, factor, part, part);
+                lanes::solve(n, rows, factor, part, part, nothing);
             });
         });
 }

@@ -187,7 +187,7 @@ class UnitRun {
         if (work_.eliminates) {
             dense::lanes::solve_eliminated<T>(n, vectors, work_.g, work_.h, steering, work_.x);
         } else {
-            dense::lanes::solve<T>(n, vectors, work_.g, steering, work_.x);
+            dense::lanes::solve<T>(n, vectors, work_.g, steering, work_.x, nothing);
         }
         if (!results_.weights.empty()) {
             for (int l = 0; l < bins; ++l) {
