@@ -5,8 +5,8 @@
 // The interpreter's places are those of kernels on a CPU.
 #define APERTURE_COMPOSE_CPU
 #include "aperture/compose/operation.hpp"
-#include "libcompose/emit.hpp"
 #include "libcompose/kernels/elements.cuh"
+#include "libcompose/launch_shape.hpp"
 
 namespace aperture::compose {
 

@@ -8,16 +8,9 @@
 #include <vector>
 
 #include "aperture/compose/plan.hpp"
-#include "libcompose/kernels/arguments.hpp"
-#include "libcompose/line_calls.hpp"
+#include "libcompose/launch_shape.hpp"
 
 namespace aperture::compose {
-
-/// For what the kernels of a plan are compiled.
-enum class Target {
-    cpu,     ///< functions `strips` and `finish` of strips
-    device,  ///< __global__ functions `elements` and `finish`
-};
 
 /// Whether a kernel has a text: it neither exchanges memory nor calls a library's function.
 bool is_generated(const Kernel& kernel);
@@ -45,30 +38,5 @@ std::string function_name(const char* function, std::size_t kernel);
 std::span<const core::KernelText> kernel_texts();
 /// The files that texts of a plan's kernels may include.
 std::vector<std::span<const core::KernelText>> included_texts(const Plan& plan);
-
-/// Whether a call of the kernel adds all entries up.
-bool has_sums(const Kernel& kernel);
-bool has_finish(const Kernel& kernel);
-
-/// Whether the kernel computes problems of batches.
-inline bool is_of_batches(const Kernel& kernel) { return kernel.elements.kind == Kind::batch; }
-
-/// Numbers of KernelArguments::sums.
-index_t sums_of(const Kernel& kernel, Target target);
-
-/// Blocks and threads of a device.
-struct LaunchShape {
-    unsigned grid_x = 1, grid_y = 1;
-    unsigned block_x = 32, block_y = 8;
-    index_t shared_bytes = 0;
-};
-/// Columns of elements that a block of a device computes at a time.
-int columns_of_block(const Kernel& kernel);
-/// Of `elements`, and of `finish`.
-LaunchShape launch_of(const Kernel& kernel);
-LaunchShape finish_of(const Kernel& kernel);
-
-/// The rows over which a kernel of these elements walks; problems of batches are those of a vector.
-kernels::Walk walk_over(const Type& elements);
 
 }  // namespace aperture::compose

@@ -18,6 +18,7 @@
 #include "libcompose/lane_memory.hpp"
 #include "libcompose/lane_runs.hpp"
 #include "libcompose/library_call.hpp"
+#include "libcompose/line_calls.hpp"
 #include "libcompose/memory.hpp"
 #include "libcompose/operations/text_operation.hpp"
 #include "libcompose/search.hpp"

@@ -6,9 +6,9 @@
 #include <array>
 #include <cstring>
 
-#include "libcompose/emit.hpp"
 #include "libcompose/kernel_builder.hpp"
 #include "libcompose/kernels/arguments.hpp"
+#include "libcompose/launch_shape.hpp"
 #include "libcompose/operations/bodies.cuh"
 
 namespace aperture::compose {

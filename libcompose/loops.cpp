@@ -7,6 +7,7 @@
 #include <set>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/line_calls.hpp"
 #include "libcompose/operations/element_operations.hpp"
 
 namespace aperture::compose {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "libcompose/kernel_writer.hpp"
+#include "libcompose/line_calls.hpp"
 
 namespace aperture::compose {
 namespace {

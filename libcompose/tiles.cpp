@@ -6,7 +6,7 @@
 #include <bit>
 #include <limits>
 
-#include "libcompose/emit.hpp"
+#include "libcompose/launch_shape.hpp"
 #include "libcore/rounding.hpp"
 
 namespace aperture::compose {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "libcompose/line_calls.hpp"
 #include "tests/compose/blas_sequences.hpp"
 #include "tests/compose/program_memory.hpp"
 #include "tests/compose/refusal.hpp"

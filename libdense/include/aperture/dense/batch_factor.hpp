@@ -80,7 +80,8 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
               MatrixBatch<T, core::Host> x, core::View<int, 1, core::Host> info);
 
 /// Solves A_b X_b = B_b for general matrices by Gauss-Jordan elimination of [A | B] without
-/// pivoting. Source: Anderson 2014, ch. 4.3; Higham 2002, ch. 14.4.
+/// pivoting; a CPU eliminates below the pivots alone and substitutes back. Source: Anderson 2014,
+/// ch. 4.3; Higham 2002, ch. 14.4.
 template <Scalar T>
 void solve_gauss_jordan(core::Cpu& cpu, MatrixBatch<const T, core::Host> a,
                         MatrixBatch<T, core::Host> x, core::View<int, 1, core::Host> info);
