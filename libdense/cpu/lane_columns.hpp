@@ -10,8 +10,13 @@
 /// Columns of small matrices in registers, one matrix per SIMD lane.
 namespace aperture::dense::lanes {
 
-/// Most rows of a column in registers, with 32 of these and with 16.
+/// Most rows of a column in registers, with 32 of these and with 16. Sanitizers make so much code
+/// of what is unrolled that few rows have to do.
+#if defined(APERTURE_SANITIZE)
+inline constexpr int most_in_registers = 8;
+#else
 inline constexpr int most_in_registers = core::simd_bytes == 64 ? 16 : 12;
+#endif
 template <int most_rows = most_in_registers>
 constexpr bool is_in_registers(int rows) {
     return rows >= 1 && rows <= most_rows;

@@ -385,6 +385,7 @@ template <Second second, Diagonal diagonal, int most, Scalar T, class Sides>
     v.store(x.transposed());
 }
 
+/// Steps in which `substitute` fetches memory ahead.
 template <Scalar T>
 constexpr core::index_t substitution_steps(int n, core::index_t rows) {
     if (rows == 1 && is_in_registers(n)) return n;
@@ -393,8 +394,7 @@ constexpr core::index_t substitution_steps(int n, core::index_t rows) {
 }
 
 /// Solves X op(G)^T = B for `rows` rows of x of n elements each, with a lower triangular G. B may
-/// alias X. Columns of x before `first` are zero and stay so. Fetches `ahead` in
-/// substitution_steps(n, rows) steps.
+/// alias X. Columns of x before `first` are zero and stay so.
 template <Second second, Diagonal diagonal = Diagonal::real_reciprocals, Scalar T, class Sides>
 void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
                 Ahead& ahead, int first = 0) {

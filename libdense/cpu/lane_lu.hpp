@@ -143,12 +143,13 @@ Info<T> factor_lu(Pivoting pivoting, int n, const Matrix<T>& a, int* pivots, Ahe
     }
     const int panel = n <= widest_panel<T> ? n : tile_columns<T>;
     Info<T> info{};
+    Ahead nothing;
     for (int first = 0; first < n; first += panel) {
         const int last = std::min(first + panel, n);
         // The panel's columns, as rows: U above the panel's diagonal, then what U subtracts below.
         const Matrix<T> columns = a.from(0, first).transposed();
         substitute<Second::plain, Diagonal::unused>(first, last - first, a, columns, columns,
-                                                    ahead);
+                                                    nothing);
         if (first > 0) {
             multiply<Second::plain>(n - first, last - first, first, Real<T>{-1}, a.from(first, 0),
                                     columns, Real<T>{1}, a.from(first, first));
@@ -234,14 +235,14 @@ void store_identity(int first, int last, int n, const RowNumbers<T>& rows, const
     }
 }
 
+/// Steps in which `invert` fetches memory ahead.
 template <Scalar T>
 constexpr core::index_t inverse_steps(int n) {
     if (is_in_registers(n)) return column_steps(n, n);
     return column_steps(n) + 2 * substitution_steps<T>(n, n);
 }
 
-/// The inverse, transposed: row r of x is column r of it. Overwrites `a`. Fetches `ahead` in
-/// inverse_steps(n) steps.
+/// The inverse, transposed: row r of x is column r of it. Overwrites `a`.
 template <Scalar T>
 Info<T> invert(int n, const Matrix<T>& a, const Matrix<T>& x, Ahead& ahead) {
     RowNumbers<T> numbers;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "libdense/cpu/lane_columns.hpp"
@@ -167,7 +168,7 @@ class Reflectors {
 };
 
 /// Most rows of which two columns fit in 32 registers, and in 16.
-inline constexpr int most_reflected = core::simd_bytes == 64 ? 12 : 8;
+inline constexpr int most_reflected = std::min(core::simd_bytes == 64 ? 12 : 8, most_in_registers);
 
 template <Scalar T>
 constexpr bool is_reflected(int m) {
