@@ -95,7 +95,7 @@ class Reflectors {
     /// Applies reflector s to the columns from number `first` on.
     template <int s, int first, int columns>
     [[gnu::always_inline]] void reflect(InRegisters (&v)[columns], Ahead& ahead) const {
-        constexpr int sums = columns - first == 1 ? 4 : 2;
+        constexpr int sums = std::min(columns - first == 1 ? 4 : 2, s + 1);
         Element<T> sum[columns][sums] = {};
 #pragma GCC unroll 2
         for (int j = first; j < columns; ++j) {
@@ -112,7 +112,7 @@ class Reflectors {
 #pragma GCC unroll 2
         for (int j = first; j < columns; ++j) {
 #pragma GCC unroll 4
-            for (int i = 1; i < sums && i <= s; ++i) sum[j][0] = sum_of(sum[j][0], sum[j][i]);
+            for (int i = 1; i < sums; ++i) sum[j][0] = sum_of(sum[j][0], sum[j][i]);
             sum[j][0] = product(taus_[s], sum[j][0]);
             v[j][s] = difference(v[j][s], sum[j][0]);
         }
