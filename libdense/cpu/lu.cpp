@@ -109,7 +109,9 @@ void solve_lu(core::Cpu& cpu, Pivoting pivoting, MatrixBatch<const T, core::Host
             const lanes::Matrix<T> factors = scratch.like(a);
             lanes::PivotRows<T> rows;
             lanes::Ahead ahead = lanes::next_matrices<T>(
-                a, first, lanes::transfer_steps<T>(a) + lanes::column_steps(n));
+                a, first,
+                lanes::transfer_steps<T>(a) + lanes::factor_steps(pivoting, n) +
+                    2 * lanes::substitution_steps<T>(n, sides.count()));
             lanes::load_lanes<T>(a, first, problems, lanes::Part::all, factors, &ahead);
             const lanes::Info<T> of_lanes =
                 lanes::factor_lu(pivoting, n, factors, rows.data(), ahead);
