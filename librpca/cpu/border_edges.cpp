@@ -25,12 +25,23 @@ float smooth(const ConstPicture& picture, index_t row, index_t column) {
     return sum / count;
 }
 
+/// Calls visit(y, x) for pixels around one that are not in the mask, some pixels away.
+template <class Visit>
+void for_each_outside(const ConstMask& mask, index_t row, index_t column, const Visit& visit) {
+    constexpr index_t reach = 3;
+    const auto [rows, columns] = mask.extent;
+    for (const index_t y : {row - reach, row, row + reach}) {
+        for (const index_t x : {column - reach, column, column + reach}) {
+            const bool inside = y >= 0 && x >= 0 && y < rows && x < columns;
+            if (inside && mask(y, x) == 0) visit(y, x);
+        }
+    }
+}
+
 }  // namespace
 
 void BorderEdges::find(const ConstMask& mask, const ConstPicture& one, const ConstPicture& other,
                        float factor) {
-    /// Pixels between those that are compared.
-    constexpr index_t reach = 3;
     const auto [rows, columns] = mask.extent;
     pixels_.reshape({rows * columns});
     runs_.reshape({most_runs(rows, columns)});
@@ -53,16 +64,12 @@ void BorderEdges::find(const ConstMask& mask, const ConstPicture& one, const Con
         const index_t row = runs[i].row;
         for (index_t column = runs[i].begin; column < runs[i].end; ++column) {
             std::optional<Levels> own;
-            for (const index_t y : {row - reach, row, row + reach}) {
-                for (const index_t x : {column - reach, column, column + reach}) {
-                    const bool inside = y >= 0 && x >= 0 && y < rows && x < columns;
-                    if (!inside || mask(y, x) != 0) continue;
-                    if (!own) own = levels_at(row, column);
-                    const Levels outside = levels_at(y, x);
-                    of_one_(root) += std::abs(own->one - outside.one);
-                    of_other_(root) += std::abs(own->other - outside.other);
-                }
-            }
+            for_each_outside(mask, row, column, [&](index_t y, index_t x) {
+                if (!own) own = levels_at(row, column);
+                const Levels outside = levels_at(y, x);
+                of_one_(root) += std::abs(own->one - outside.one);
+                of_other_(root) += std::abs(own->other - outside.other);
+            });
         }
     }
     for (std::int32_t i = 0; i < end; ++i) {

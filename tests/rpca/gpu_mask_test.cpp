@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/device_mirror.hpp"
+#include "tests/rpca/light_suite.hpp"
 #include "tests/rpca/masks_like_cpu_suite.hpp"
 #include "tests/usable_gpu.hpp"
 
@@ -77,6 +78,7 @@ TEST_F(GpuMemory, OfMasksIsNotAllocatedAgain) {
 }
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, MaskSuite, GpuMasks);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, LightSuite, GpuMasks);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, MasksLikeCpuSuite, GpuMasks);
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/rpca/mask_suite.hpp"
+#include "tests/rpca/light_suite.hpp"
 
 namespace aperture::rpca {
 namespace {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, MaskSuite, CpuMasks);
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, LightSuite, CpuMasks);
 
 /// On the left an object, on the right a shadow.
 struct ShadedFrame {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "librpca/gpu/mask.cuh"
+#include "tests/rpca/light_suite.hpp"
 #include "tests/rpca/masks_like_cpu_suite.hpp"
 
 namespace aperture::rpca {
@@ -38,6 +39,7 @@ struct SimtMasks {
 using Forward = SimtMasks<core::LaneOrder::forward>;
 using Random = SimtMasks<core::LaneOrder::random>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, MaskSuite, Forward);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, LightSuite, Forward);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, MasksLikeCpuSuite, Random);
 
 }  // namespace
