@@ -66,16 +66,12 @@ class Elimination {
     /// U x = y, in place.
     [[gnu::always_inline]] void substitute_upper(InRegisters& v) const {
         const bool scales = any(scaled_);
-#pragma GCC unroll 16
-        for (int k = 0; k < most; ++k) {
-            if (!v.has(k)) break;
-            if (scales) v[k] = scaled(v[k], reciprocals_[k].up);
-            v[k] = product(v[k], reciprocals_[k].of_scaled);
-#pragma GCC unroll 16
-            for (int i = k + 1; i < most; ++i) {
-                if (v.has(i)) subtract_product<Second::plain>(v[i], factors_[k][i], v[k]);
-            }
-        }
+        const auto divide = [&](int k, Element<T>& value) {
+            if (scales) value = scaled(value, reciprocals_[k].up);
+            value = product(value, reciprocals_[k].of_scaled);
+        };
+        substitute_column<Second::plain>(0, v, divide,
+                                         [&](int i, int k) { return factors_[k][i]; });
     }
 
     /// Exchanges rows s and chosen_[s].

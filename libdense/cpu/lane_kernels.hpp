@@ -360,6 +360,22 @@ Pivots<T> factor(int n, const Matrix<T>& a, Ahead& ahead) {
     return pivots;
 }
 
+/// Replaces v by the solution x of G x = v, from row `first` on; G is lower triangular as rows of v
+/// are counted. divide(k, value) divides by G's diagonal, entry(i, k) is below it.
+template <Second second, int most, Scalar T, class Divide, class Entry>
+[[gnu::always_inline]] inline void substitute_column(int first, Column<most, T>& v,
+                                                     const Divide& divide, const Entry& entry) {
+#pragma GCC unroll 16
+    for (int k = 0; k < most; ++k) {
+        if (k < first || !v.has(k)) continue;
+        divide(k, v[k]);
+#pragma GCC unroll 16
+        for (int i = k + 1; i < most; ++i) {
+            if (v.has(i)) subtract_product<second>(v[i], v[k], entry(i, k));
+        }
+    }
+}
+
 /// Solves x op(G)^T = b for one row of n elements, which stays in registers. Fetches `ahead` in n
 /// steps.
 template <Second second, Diagonal diagonal, int most, Scalar T, class Sides>
@@ -368,20 +384,15 @@ template <Second second, Diagonal diagonal, int most, Scalar T, class Sides>
     Column<most, T> v(n);
 #pragma GCC unroll 16
     for (int i = 0; i < most; ++i) v[i] = v.has(i) ? b.load(0, i) : Element<T>{};
-#pragma GCC unroll 16
-    for (int k = 0; k < most; ++k) {
-        if (!v.has(k)) break;
+    const auto divide = [&](int k, Element<T>& value) {
         ahead.fetch();
         if constexpr (diagonal == Diagonal::real_reciprocals) {
-            v[k] = scaled(v[k], g.load(k, k).re);
+            value = scaled(value, g.load(k, k).re);
         } else if constexpr (diagonal == Diagonal::reciprocals) {
-            v[k] = product<second>(v[k], g.load(k, k));
+            value = product<second>(value, g.load(k, k));
         }
-#pragma GCC unroll 16
-        for (int i = k + 1; i < most; ++i) {
-            if (v.has(i)) subtract_product<second>(v[i], v[k], g.load(i, k));
-        }
-    }
+    };
+    substitute_column<second>(0, v, divide, [&](int i, int k) { return g.load(i, k); });
     v.store(x.transposed());
 }
 
@@ -394,7 +405,7 @@ constexpr core::index_t substitution_steps(int n, core::index_t rows) {
 }
 
 /// Solves X op(G)^T = B for `rows` rows of x of n elements each, with a lower triangular G. B may
-/// alias X. Columns of x before `first` are zero and stay so.
+/// alias X. Columns of x before `first` are taken for zeros and left alone.
 template <Second second, Diagonal diagonal = Diagonal::real_reciprocals, Scalar T, class Sides>
 void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
                 Ahead& ahead, int first = 0) {

@@ -9,7 +9,8 @@
 #include "libdense/cpu/lane_qr.hpp"
 
 /// Householder QR of small real matrices, one per SIMD lane: columns stay in registers while all
-/// reflectors before their own are applied to them. Complex columns would take too many.
+/// reflectors before their own are applied to them. Complex columns need more registers than there
+/// are.
 namespace aperture::dense::lanes {
 
 /// Rows and steps are counted from the last row.
@@ -34,23 +35,13 @@ class Reflectors {
     }
 
     /// Stores R and the reflectors below it, and their factors as a row.
-    void store(const Matrix<T>& qr, const Matrix<T>& tau) const {
-        for (int c = 0; c < n_; ++c) {
-            const int s = m_ - 1 - c;
-            const Matrix<T> column = from_last_row(qr.from(0, c));
-#pragma GCC unroll 16
-            for (int i = 0; i < most; ++i) {
-                if (i < m_) column.store(i, 0, columns_[s][i]);
-            }
-            tau.store(0, c, taus_[s]);
-        }
+    void store(const Matrix<T>& qr, const Matrix<T>& tau) {
+        copy(m_, n_, factors(), qr);
+        for (int c = 0; c < n_; ++c) tau.store(0, c, taus_[m_ - 1 - c]);
     }
 
     /// Inverts R's diagonal; returns info of it.
-    Info<T> prepare_solutions() {
-        auto* const last = reinterpret_cast<Real<T>*>(&columns_[m_ - 1][m_ - 1]);
-        return invert_r_diagonal(n_, Matrix<T>{last, -1, -most});
-    }
+    Info<T> prepare_solutions() { return invert_r_diagonal(n_, factors()); }
 
     /// x that minimises |A x - b|, for the rows b of x, in place. Fetches `ahead` in n steps for
     /// each.
@@ -59,13 +50,22 @@ class Reflectors {
             const Matrix<T> column = x.from(r, 0).transposed();
             InRegisters v[] = {load(column)};
             apply_steps<false>(m_ - 1 - n_, v, ahead, Steps<most>{});
-            substitute(v[0]);
+            const auto divide = [&](int k, Element<T>& value) {
+                value = product(value, columns_[k][k]);
+            };
+            substitute_column<Second::plain>(m_ - n_, v[0], divide,
+                                             [&](int i, int k) { return columns_[k][i]; });
             v[0].store(from_last_row(column));
         }
     }
 
   private:
     using InRegisters = Column<most, T>;
+
+    /// With rows and columns counted from the first.
+    Matrix<T> factors() {
+        return {reinterpret_cast<Real<T>*>(&columns_[m_ - 1][m_ - 1]), -1, -most};
+    }
 
     Matrix<T> from_last_row(const Matrix<T>& a) const {
         return {a.at(m_ - 1, 0), -a.row_stride, a.column_stride};
@@ -147,19 +147,6 @@ class Reflectors {
     [[gnu::always_inline]] void apply_steps(int last, InRegisters (&v)[columns], Ahead& ahead,
                                             std::integer_sequence<int, k...> /*steps*/) {
         static_cast<void>((apply_step<makes, most - 1 - k>(last, v, ahead) && ...));
-    }
-
-    /// R x = y, in place.
-    [[gnu::always_inline]] void substitute(InRegisters& v) const {
-#pragma GCC unroll 16
-        for (int k = 0; k < most; ++k) {
-            if (k < m_ - n_ || !v.has(k)) continue;
-            v[k] = product(v[k], columns_[k][k]);
-#pragma GCC unroll 16
-            for (int i = k + 1; i < most; ++i) {
-                if (v.has(i)) subtract_product<Second::plain>(v[i], columns_[k][i], v[k]);
-            }
-        }
     }
 
     int m_, n_;
