@@ -9,6 +9,7 @@
 #include "apps/stap/doppler_axis.hpp"
 #include "apps/stap/options.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -66,7 +67,7 @@ TEST(CubeNames, MayHoldADataset) {
     EXPECT_EQ(parse_cube_name("a/b.h5").dataset, "");
     EXPECT_EQ(parse_cube_name("a/b.h5:/x/y").path, "a/b.h5");
     EXPECT_EQ(parse_cube_name("a/b.h5:/x/y").dataset, "/x/y");
-    const media::tests::TemporaryFolder folder;
+    const aperture::tests::TemporaryFolder folder;
     std::filesystem::create_directory(folder / "odd:");
     media::tests::write_bytes(folder / "odd:" / "cube.h5", "x");
     EXPECT_EQ(parse_cube_name(folder / "odd:" / "cube.h5").path, folder / "odd:" / "cube.h5");

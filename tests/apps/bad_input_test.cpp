@@ -10,16 +10,17 @@
 
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
+using aperture::tests::TemporaryFolder;
 using media::Handle;
 using media::tests::add_cube;
 using media::tests::add_dataset;
 using media::tests::new_file;
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using media::tests::write_cube;
 using testing::ElementsAre;

@@ -14,12 +14,13 @@
 
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 /// Clips with a known mask, and bgsub run on them.
 namespace aperture::apps::tests {
 
+using aperture::tests::TemporaryFolder;
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using std::filesystem::path;
 

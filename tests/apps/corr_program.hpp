@@ -12,11 +12,12 @@
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 
+using aperture::tests::TemporaryFolder;
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using std::filesystem::path;
 

@@ -12,8 +12,8 @@
 
 #include "apps/corr/ensemble.hpp"
 #include "apps/corr/mask_files.hpp"
-#include "tests/media/cube_files.hpp"
 #include "tests/same_bytes.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 
@@ -33,7 +33,7 @@ inline std::filesystem::path write_noise(const std::filesystem::path& file, unsi
 /// More images than are processed at a time, grey and colour. Some are unusable.
 struct NoiseImages {
     static constexpr corr::Shape shape{33, 47};
-    media::tests::TemporaryFolder folder;
+    aperture::tests::TemporaryFolder folder;
     std::vector<std::filesystem::path> all;
     std::vector<std::filesystem::path> good;
 

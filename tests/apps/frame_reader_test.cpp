@@ -6,6 +6,7 @@
 
 #include "apps/common/frames.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
@@ -15,8 +16,8 @@
 namespace aperture::apps::tests {
 namespace {
 
+using aperture::tests::TemporaryFolder;
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using testing::AllOf;
 using testing::HasSubstr;

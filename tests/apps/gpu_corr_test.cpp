@@ -8,7 +8,7 @@
 #include <random>
 
 #include "tests/apps/ensemble_suite.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::apps {
@@ -25,7 +25,7 @@ LoadedImage image_of(unsigned seed, core::index_t rows, core::index_t columns) {
 }
 
 /// Writes a mask that is black in one corner.
-std::filesystem::path mask_file(const media::tests::TemporaryFolder& folder, core::index_t rows,
+std::filesystem::path mask_file(const aperture::tests::TemporaryFolder& folder, core::index_t rows,
                                 core::index_t columns) {
     const auto file = folder / "mask.pgm";
     std::ofstream stream(file);
@@ -52,7 +52,7 @@ class GpuCorr : public aperture::tests::GpuTest {
   protected:
     Console console_{"corr", true};
     core::Cpu cpu_{2};
-    media::tests::TemporaryFolder folder_;
+    aperture::tests::TemporaryFolder folder_;
 };
 class GpuCorrEstimators : public GpuCorr, public testing::WithParamInterface<corr::Estimator> {};
 INSTANTIATE_TEST_SUITE_P(All, GpuCorrEstimators,

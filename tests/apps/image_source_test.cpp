@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/apps/ensemble_suite.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
@@ -39,7 +40,7 @@ class ImageSources : public testing::Test {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         return core::host_allocations() - before;
     }
-    media::tests::TemporaryFolder folder_;
+    aperture::tests::TemporaryFolder folder_;
 };
 
 TEST_F(ImageSources, KeepTheOrderOfFilesWhateverTheirSizes) {

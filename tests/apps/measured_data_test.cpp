@@ -11,13 +11,13 @@
 #include "aperture/stap/conventional.hpp"
 #include "aperture/stap/steering.hpp"
 #include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
 #include "tests/shared_data.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
-using media::tests::TemporaryFolder;
+using aperture::tests::TemporaryFolder;
 using testing::HasSubstr;
 
 constexpr auto absent = "measured radar data is not here (APERTURE_DATA names its folder)";

@@ -10,6 +10,7 @@
 #include "aperture/media/image_file.hpp"
 #include "apps/common/file_names.hpp"
 #include "tests/apps/oflow_program.hpp"
+#include "tests/media/cube_files.hpp"
 
 namespace aperture::apps::tests {
 namespace {

@@ -12,7 +12,7 @@
 #include "aperture/media/flow_file.hpp"
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 
@@ -62,7 +62,7 @@ class Oflow : public testing::Test {
         return folder_ / (name + picture_extension);
     }
 
-    media::tests::TemporaryFolder folder_;
+    aperture::tests::TemporaryFolder folder_;
 };
 
 }  // namespace aperture::apps::tests

@@ -14,6 +14,7 @@
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
@@ -23,9 +24,9 @@
 namespace aperture::apps::tests {
 namespace {
 
+using aperture::tests::TemporaryFolder;
 using core::index_t;
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using std::filesystem::path;
 using testing::AllOf;

@@ -5,6 +5,7 @@
 
 #include "apps/common/file_names.hpp"
 #include "tests/apps/oflow_program.hpp"
+#include "tests/media/cube_files.hpp"
 
 namespace aperture::apps::tests {
 namespace {

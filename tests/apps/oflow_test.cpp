@@ -8,7 +8,9 @@
 #include "aperture/media/image_file.hpp"
 #include "apps/common/file_names.hpp"
 #include "tests/apps/oflow_program.hpp"
+#include "tests/media/cube_files.hpp"
 #include "tests/shared_data.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
@@ -359,7 +361,7 @@ TEST(OflowOnMeasuredImages, IsCloseToTheTruthOfRubberWhale) {
     if (!APERTURE_OPENCV || !image0 || !image1 || !truth) {
         GTEST_SKIP() << "measured images are not here (APERTURE_DATA names their folder)";
     }
-    const media::tests::TemporaryFolder out;
+    const aperture::tests::TemporaryFolder out;
     const Outcome outcome = run_program("oflow", {*image0, *image1, "--truth", *truth, "--out",
                                                   out / "a.flo", "--report", out / "a.json"});
     ASSERT_EQ(outcome.status, 0) << outcome.error;

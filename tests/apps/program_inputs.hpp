@@ -12,6 +12,7 @@
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 
@@ -50,7 +51,7 @@ class ProgramInputs : public testing::Test {
         }
         return run_program(program, arguments, surroundings);
     }
-    media::tests::TemporaryFolder folder_;
+    aperture::tests::TemporaryFolder folder_;
 };
 
 }  // namespace aperture::apps::tests

@@ -15,6 +15,7 @@
 #include "libmedia/src/hdf5.hpp"
 #include "tests/apps/program_server.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
@@ -59,7 +60,7 @@ Handle memory_type() {
 
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings) {
-    const media::tests::TemporaryFolder folder;
+    const aperture::tests::TemporaryFolder folder;
     nlohmann::json request{{"words", joined({program_path(program)}, arguments)},
                            {"out", folder / "out"},
                            {"error", folder / "error"},

@@ -8,12 +8,12 @@
 
 #include "aperture/media/cube_file.hpp"
 #include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
-using media::tests::TemporaryFolder;
+using aperture::tests::TemporaryFolder;
 using testing::ElementsAre;
 
 struct PerfectShape {

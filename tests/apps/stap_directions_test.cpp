@@ -10,6 +10,8 @@
 #include "aperture/media/result_file.hpp"
 #include "apps/stap/positions.hpp"
 #include "tests/apps/stap_program.hpp"
+#include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
@@ -31,7 +33,7 @@ class Positions : public testing::Test {
     std::string refusal(const std::string& text) {
         return error_of([&] { read(text); });
     }
-    media::tests::TemporaryFolder folder_;
+    aperture::tests::TemporaryFolder folder_;
 };
 
 TEST_F(Positions, AreOneLineEach) {

@@ -6,6 +6,7 @@
 
 #include "apps/common/file_names.hpp"
 #include "tests/apps/stap_program.hpp"
+#include "tests/media/cube_files.hpp"
 
 namespace aperture::apps::tests {
 namespace {

@@ -10,13 +10,13 @@
 
 #include "aperture/media/result_file.hpp"
 #include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
+using aperture::tests::TemporaryFolder;
 using core::index_t;
-using media::tests::TemporaryFolder;
 using testing::AllOf;
 using testing::Contains;
 using testing::Each;

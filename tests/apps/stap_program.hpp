@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 
@@ -44,7 +44,7 @@ class Stap : public testing::Test {
     std::string cube() const { return folder_ / "cube.h5"; }
     std::string result() const { return folder_ / "cube.stap.h5"; }
 
-    media::tests::TemporaryFolder folder_;
+    aperture::tests::TemporaryFolder folder_;
 };
 
 }  // namespace aperture::apps::tests

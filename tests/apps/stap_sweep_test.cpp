@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/apps/stap_program.hpp"
+#include "tests/media/cube_files.hpp"
 
 namespace aperture::apps::tests {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "aperture/core/executor.hpp"
 #include "tests/apps/stap_program.hpp"
+#include "tests/media/cube_files.hpp"
 
 namespace aperture::apps::tests {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 
 #include "aperture/core/error.hpp"
 #include "tests/compose/listing1.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/variable.hpp"
 
 namespace aperture::compose {
@@ -36,17 +36,12 @@ class ComposeKernelGroups : public testing::Test {
         if (const char* const of_parent = std::getenv(variable)) {
             cache_ = of_parent;
         } else {
-            cache_ = fs::temp_directory_path() / core::text("aperture_groups_test.", getpid());
-            fs::remove_all(cache_);
+            cache_ = folder_.emplace().path();
             setenv(variable, cache_.c_str(), 1);
-            is_parent_ = true;
         }
         home_.emplace("XDG_CACHE_HOME", cache_.c_str());
     }
-    ~ComposeKernelGroups() override {
-        unsetenv("APERTURE_KERNEL_GROUPS_TEST");
-        if (is_parent_) fs::remove_all(cache_);
-    }
+    ~ComposeKernelGroups() override { unsetenv("APERTURE_KERNEL_GROUPS_TEST"); }
 
     /// Plans of a program that no other test has: the process knows its kernels only by this one.
     static std::vector<Plan> plans_of(const std::string& name) {
@@ -77,7 +72,7 @@ class ComposeKernelGroups : public testing::Test {
 
     std::vector<std::string> groups_;  // that were compiled
     bool has_code_ = true, fails_ = false;
-    bool is_parent_ = false;  // of a death test
+    std::optional<tests::TemporaryFolder> folder_;  // none of a child
 
   private:
     fs::path cache_;
@@ -157,7 +152,7 @@ TEST_F(ComposeKernelGroupsDeathTest, AreKnownToOtherProcesses) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
-    if (is_parent_) compile(plans);
+    if (folder_) compile(plans);
     const auto in_child = [&] {
         compile({plans.data(), 1});
         std::exit(groups_.size() == 1 && kernels() > plans.front().kernels().size() ? 0 : 1);

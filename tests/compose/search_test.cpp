@@ -14,6 +14,7 @@
 #include "tests/compose/program_memory.hpp"
 #include "tests/compose/random_program.hpp"
 #include "tests/compose/run_on_gpu.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::compose {
@@ -97,11 +98,7 @@ TEST(ComposeTrials, EndInTime) {
 /// Has a file for wisdom of its own, and no variable that says how to tune.
 class ComposeTuning : public testing::Test {
   protected:
-    ComposeTuning()
-        : folder_(fs::temp_directory_path() / ("aperture_tuning_test." + std::to_string(getpid()))),
-          file_(folder_ / "plans.jsonl") {
-        fs::remove_all(folder_);
-        fs::create_directory(folder_);
+    ComposeTuning() {
         setenv("APERTURE_WISDOM", file_.c_str(), 1);
         unsetenv("APERTURE_TUNE");
         // Which plans are predicted to be worth a trial must not depend on what else runs here.
@@ -111,7 +108,6 @@ class ComposeTuning : public testing::Test {
     ~ComposeTuning() override {
         unsetenv("APERTURE_TUNE");
         unsetenv("APERTURE_WISDOM");
-        fs::remove_all(folder_);
     }
 
     std::string wisdom() const {
@@ -140,7 +136,8 @@ class ComposeTuning : public testing::Test {
                                    .double_flops_a_second = 5e10,
                                    .launch_seconds = 5e-6};
 
-    fs::path folder_, file_;
+    const tests::TemporaryFolder folder_;
+    const fs::path file_ = folder_ / "plans.jsonl";
     core::Cpu cpu_{2};
     const Program program_ = parse(RandomProgram(3).text());
 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/variable.hpp"
 
 namespace aperture::compose {
@@ -29,17 +30,9 @@ Program sum_of_images(index_t rows, index_t columns) {
                  " b = add(a, a); c = add(b, a); return c; }");
 }
 
-/// Has a folder of its own, which its destructor removes.
+/// Has a folder of its own.
 class ComposeWisdom : public testing::Test {
   protected:
-    ComposeWisdom()
-        : folder_(fs::temp_directory_path() / ("aperture_wisdom_test." + std::to_string(getpid()))),
-          file_(folder_ / "plans.jsonl") {
-        fs::remove_all(folder_);
-        fs::create_directory(folder_);
-    }
-    ~ComposeWisdom() override { fs::remove_all(folder_); }
-
     std::vector<std::string> lines() const {
         std::ifstream stream(file_);
         std::vector<std::string> all;
@@ -52,7 +45,8 @@ class ComposeWisdom : public testing::Test {
         return found ? found->kernels : CallsOfKernels{};
     }
 
-    fs::path folder_, file_;
+    const tests::TemporaryFolder folder_;
+    const fs::path file_ = folder_ / "plans.jsonl";
     const Program program_ = sum_of_images(20, 30);
     const CallsOfKernels both_{{0, 1}}, one_by_one_{{0}, {1}};
 };
@@ -163,8 +157,8 @@ TEST_F(ComposeWisdom, IsNotKeptWhereItCannotBeWritten) {
     expect_nothing(Wisdom({}));
     expect_nothing(Wisdom(file_, true));
     EXPECT_FALSE(fs::exists(file_));
-    expect_nothing(Wisdom(folder_));
-    expect_nothing(Wisdom(folder_ / "no" / "such" / "file"));
+    expect_nothing(Wisdom(folder_.path()));
+    expect_nothing(Wisdom(folder_ / "no/such/file"));
     ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
     expect_nothing(Wisdom(file_));
     expect_nothing(Wisdom("/dev/full"));
@@ -220,10 +214,10 @@ TEST_F(ComposeWisdom, BeginsAnewWhenItIsLarge) {
 }
 
 TEST_F(ComposeWisdom, IsFoundByTheEnvironment) {
-    const tests::Variable home("XDG_CACHE_HOME", folder_.c_str());
+    const tests::Variable home("XDG_CACHE_HOME", folder_.path().c_str());
     const tests::Variable wisdom("APERTURE_WISDOM", nullptr);
     const tests::Variable cache("APERTURE_CACHE", nullptr);
-    EXPECT_EQ(usual_wisdom_file(), folder_ / "aperture" / "wisdom" / "plans.jsonl");
+    EXPECT_EQ(usual_wisdom_file(), folder_ / "aperture/wisdom/plans.jsonl");
     Wisdom(usual_wisdom_file()).keep("a device", program_, {both_, 1, 2});
     EXPECT_TRUE(fs::exists(usual_wisdom_file()));
     const tests::Variable off("APERTURE_CACHE", "off");

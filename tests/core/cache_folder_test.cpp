@@ -16,22 +16,21 @@
 #include <thread>
 #include <vector>
 
+#include "tests/temporary_folder.hpp"
+
 namespace aperture::core {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// Has a cache folder of its own, which its destructor removes.
+/// Has a cache folder of its own.
 class Cache : public testing::Test {
   protected:
-    Cache()
-        : home_(fs::temp_directory_path() / ("aperture_cache_test." + std::to_string(getpid()))) {
-        fs::remove_all(home_);
-        setenv("XDG_CACHE_HOME", home_.c_str(), 1);
+    Cache() {
+        setenv("XDG_CACHE_HOME", home_.path().c_str(), 1);
         unsetenv("APERTURE_CACHE");
     }
-    ~Cache() override { fs::remove_all(home_); }
 
     static CacheFolder open() { return CacheFolder::open().value(); }
     fs::path folder() const { return home_ / "aperture"; }
@@ -52,7 +51,7 @@ class Cache : public testing::Test {
         return file;
     }
 
-    fs::path home_;
+    const tests::TemporaryFolder home_;
 };
 using CacheDeathTest = Cache;
 
@@ -116,9 +115,9 @@ TEST_F(Cache, IsFoundByTheEnvironment) {
     EXPECT_FALSE(CacheFolder::open());
     unsetenv("APERTURE_CACHE");
     EXPECT_FALSE(fs::exists(folder()));
-    setenv("HOME", home_.c_str(), 1);
+    setenv("HOME", home_.path().c_str(), 1);
     setenv("XDG_CACHE_HOME", "relative", 1);
-    EXPECT_EQ(open().path(".so", "a").parent_path(), home_ / ".cache" / "aperture");
+    EXPECT_EQ(open().path(".so", "a").parent_path(), home_ / ".cache/aperture");
     unsetenv("XDG_CACHE_HOME");
     EXPECT_TRUE(CacheFolder::open());
     setenv("HOME", "", 1);
@@ -200,7 +199,7 @@ TEST_F(CacheDeathTest, IsPrunedTo256MB) {
         make_file("large", 256u << 20, 2h);
         cache.write(".so", "b", "code");
         const bool once = fs::exists(folder() / "large");
-        fs::remove_all(home_);
+        fs::remove_all(home_.path());
         std::exit(pruned && once ? 0 : 1);
     };
     EXPECT_EXIT(write(), testing::ExitedWithCode(0), "");
@@ -215,7 +214,7 @@ TEST_F(CacheDeathTest, LeavesNothingOfAWriteThatFails) {
         setrlimit(RLIMIT_FSIZE, &most);
         cache.write(".so", "a", std::string(2000, 'c'));
         const bool nothing = files().empty() && !cache.read(".so", "a");
-        fs::remove_all(home_);
+        fs::remove_all(home_.path());
         std::exit(nothing ? 0 : 1);
     };
     EXPECT_EXIT(write(), testing::ExitedWithCode(0), "");

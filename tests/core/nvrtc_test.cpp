@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "aperture/core/compilation_counts.hpp"
 #include "aperture/core/error.hpp"
 #include "libcore/gpu/compile_kernel.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture {
 namespace {
@@ -58,15 +58,13 @@ __global__ void every_primitive(const T* in, T* out) {
 }
 )"}};
 
-/// Compiles with a cache folder of its own, which its destructor removes.
+/// Compiles with a cache folder of its own.
 class Nvrtc : public testing::Test {
   protected:
-    Nvrtc()
-        : folder_(fs::temp_directory_path() / ("aperture_nvrtc_test." + std::to_string(getpid()))) {
-        setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+    Nvrtc() {
+        setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
         unsetenv("APERTURE_CACHE");
     }
-    ~Nvrtc() override { fs::remove_all(folder_); }
 
     static std::optional<CompiledKernels> try_to_compile(int count, int architecture) {
         return core::compile_kernels(source(scale_kernel),
@@ -89,7 +87,7 @@ class Nvrtc : public testing::Test {
         return files;
     }
 
-    fs::path folder_;
+    const tests::TemporaryFolder folder_;
 };
 
 TEST_F(Nvrtc, CompilesEveryCoreKernelHeaderByItself) {
@@ -188,7 +186,7 @@ TEST_F(Nvrtc, WithoutACacheItCompilesEveryTime) {
     EXPECT_TRUE(cache_files().empty());
     unsetenv("APERTURE_CACHE");
     // The folder cannot be created because a file of that name exists.
-    std::ofstream(folder_) << "in the way";
+    std::ofstream(folder_ / "aperture") << "in the way";
     EXPECT_FALSE(compile(20).from_cache);
     EXPECT_FALSE(compile(20).from_cache);
 }

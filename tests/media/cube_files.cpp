@@ -50,26 +50,6 @@ void append(std::string& bytes, const StoredCube& cube, double value) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "aperture-media-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
-
-std::vector<std::string> TemporaryFolder::entries(const std::string& folder) const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_ / folder)) {
-        names.push_back(entry.path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
 std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse,
                               index_t range) {
     const auto real = static_cast<float>((channel * 37 + pulse * 11 + range * 3) % 101);

@@ -12,23 +12,11 @@
 
 #include "aperture/core/array.hpp"
 #include "libmedia/src/hdf5.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace aperture::media::tests {
 
-/// A temporary folder; the destructor removes it with its contents.
-class TemporaryFolder {
-  public:
-    TemporaryFolder();
-    ~TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    /// Names of everything in the folder, or in a folder of it.
-    std::vector<std::string> entries(const std::string& folder = "") const;
-
-  private:
-    std::filesystem::path path_;
-};
+using aperture::tests::TemporaryFolder;
 
 /// Storage of a test's cube in its file. The bytes are composed one by one, without the library
 /// under test and without HDF5's conversions.
