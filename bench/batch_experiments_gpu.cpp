@@ -21,7 +21,7 @@ double predicted_ms(GpuBatch<T>& on) {
     static const dense::DeviceParameters device = measure_gpu_parameters(on.gpu);
     const auto factors = [&](dense::BatchOperation operation) {
         return 1e3 *
-               dense::predict_factors(device, operation, on.n, dense::element_of<T>, on.problems);
+               dense::predict_factors(device, operation, on.n, dense::element_type<T>, on.problems);
     };
     switch (on.host.task) {
         case Task::lu:

@@ -38,7 +38,7 @@ double triangle_bytes(index_t n, index_t entry_bytes) {
     return double(sectors * sector) / double(problems);
 }
 
-dense::Work work_of(Task task, index_t n, const dense::Element& element) {
+dense::Work work_of(Task task, index_t n, const dense::ElementType& element) {
     const auto of = [&](BatchOperation operation) {
         return dense::work_of(operation, {n, n, operation == BatchOperation::gemm ? n : 1},
                               element);
@@ -229,7 +229,7 @@ BatchProblem<T>::BatchProblem(const BatchCase& which)
     : task(which.task),
       n(which.n),
       storage(which.storage),
-      work(work_of(task, n, dense::element_of<T>)),
+      work(work_of(task, n, dense::element_type<T>)),
       problems(problems_of(work, which.problems)) {
     const core::Extents<3> matrices{problems, n, n};
     const index_t different = std::min<index_t>(problems, 61);

@@ -86,7 +86,7 @@ std::vector<PartCycles> part_cycles(bool qr, index_t problems) {
     const StepCycles measured = measure_once();
     const auto operation = qr ? dense::BatchOperation::qr : dense::BatchOperation::lu;
     const dense::ProblemSize size{timed_order, timed_order, 1};
-    constexpr dense::Element element = dense::element_of<float>;
+    constexpr dense::ElementType element = dense::element_type<float>;
     const dense::DeviceParameters device = measure_gpu_parameters(on.gpu);
     const auto whole = dense::predict_in_block(device, operation, size, timed_threads, element,
                                                timed_blocks(on.gpu, qr), on.problems);
@@ -150,7 +150,7 @@ void add_solve_forms(index_t problems) {
                       });
                       const dense::Work work = dense::work_of(
                           dense::BatchOperation::gauss_jordan, {0, form_order, form_sides},
-                          dense::element_of<std::complex<float>>);
+                          dense::element_type<std::complex<float>>);
                       state.counters["problems"] = double(problems);
                       state.counters["GFLOP/s"] = 1e-9 * work.flops * double(problems) / best;
                   });

@@ -23,7 +23,7 @@ using namespace aperture::dense;
 
 struct Point {
     BatchOperation operation;
-    Element element;
+    ElementType element;
     int order;
     double problems;
     double seconds;
@@ -77,9 +77,9 @@ std::vector<Point> read_points(const char* path) {
         point.operation = operation == "lu"   ? BatchOperation::lu
                           : operation == "qr" ? BatchOperation::qr
                                               : BatchOperation::cholesky;
-        point.element = type == "f32"   ? element_of<float>
-                        : type == "f64" ? element_of<double>
-                                        : element_of<std::complex<float>>;
+        point.element = type == "f32"   ? element_type<float>
+                        : type == "f64" ? element_type<double>
+                                        : element_type<std::complex<float>>;
         points.push_back(point);
     }
     return points;

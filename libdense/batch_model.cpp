@@ -16,9 +16,10 @@ using core::expects;
 using core::index_t;
 
 /// Multiply-adds of real numbers in one of elements.
-double real_products(const Element& element) { return element.complex ? 4 : 1; }
+double real_products(const ElementType& element) { return element.complex ? 4 : 1; }
 
-const ArithmeticParameters& arithmetic_of(const DeviceParameters& device, const Element& element) {
+const ArithmeticParameters& arithmetic_of(const DeviceParameters& device,
+                                          const ElementType& element) {
     return element.bytes / (element.complex ? 2 : 1) == 8 ? device.fp64 : device.fp32;
 }
 
@@ -46,7 +47,7 @@ double barrier_cycles(const DeviceParameters& device, int threads) {
                          static_cast<double>(above->threads - below.threads));
 }
 
-Work work_of(BatchOperation operation, const ProblemSize& size, const Element& element) {
+Work work_of(BatchOperation operation, const ProblemSize& size, const ElementType& element) {
     expects(std::min({size.m, size.n, size.k}) >= 0, "a problem of m = ", size.m, ", n = ", size.n,
             ", k = ", size.k);
     const auto m = static_cast<double>(size.m);
@@ -130,7 +131,7 @@ BlockCounts operator+(const BlockCounts& a, const BlockCounts& b) {
 }
 
 StepCounts step_counts(BatchOperation operation, const ProblemSize& size, int threads,
-                       const Element& element, index_t first, index_t last) {
+                       const ElementType& element, index_t first, index_t last) {
     const bool qr = operation == BatchOperation::qr;
     const bool cholesky = operation == BatchOperation::cholesky;
     expects(qr || cholesky || operation == BatchOperation::lu, "not factored in a block");
@@ -153,13 +154,13 @@ StepCounts step_counts(BatchOperation operation, const ProblemSize& size, int th
 }
 
 BlockCounts block_counts(BatchOperation operation, const ProblemSize& size, int threads,
-                         const Element& element) {
+                         const ElementType& element) {
     const StepCounts counts = step_counts(operation, size, threads, element, 0, size.n);
     return counts.column + counts.product + counts.update;
 }
 
 double cycles_of(const DeviceParameters& device, const BlockCounts& counts, int threads,
-                 const Element& element) {
+                 const ElementType& element) {
     const ArithmeticParameters& arithmetic = arithmetic_of(device, element);
     return counts.multiply_adds * arithmetic.multiply_add + counts.divisions * arithmetic.division +
            counts.square_roots * arithmetic.square_root +
@@ -169,7 +170,7 @@ double cycles_of(const DeviceParameters& device, const BlockCounts& counts, int 
 }
 
 BlockPrediction predict_in_block(const DeviceParameters& device, BatchOperation operation,
-                                 const ProblemSize& size, int threads, const Element& element,
+                                 const ProblemSize& size, int threads, const ElementType& element,
                                  int blocks, index_t problems) {
     expects(blocks > 0 && problems >= 0, problems, " problems, ", blocks,
             " blocks a multiprocessor");

@@ -23,7 +23,7 @@ using core::index_t;
 constexpr int warp = 32;
 constexpr double issued_a_cycle = 4;
 
-double cost_of(const KernelCosts& costs, const Element& element) {
+double cost_of(const KernelCosts& costs, const ElementType& element) {
     if (element.complex) return element.bytes == 16 ? costs.complex_fp64 : costs.complex_fp32;
     return element.bytes == 8 ? costs.fp64 : 1;
 }
@@ -40,14 +40,14 @@ double resident_blocks(const DeviceParameters& device, int registers, int bytes,
 
 /// Calls its argument with a number of the element's type.
 template <class Function>
-auto with_type(const Element& element, Function function) {
+auto with_type(const ElementType& element, Function function) {
     if (element.bytes == 4) return function(float());
     if (element.bytes == 16) return function(core::Complex<double>());
     return element.complex ? function(core::Complex<float>()) : function(double());
 }
 
 /// Lanes that have a problem's rows or columns in registers; 0 if a block has the problem.
-int lanes_of(BatchOperation operation, int n, const Element& element) {
+int lanes_of(BatchOperation operation, int n, const ElementType& element) {
     using tuning::ColumnsWork;
     return with_type(element, [&]<class T>(T) {
         if (operation == BatchOperation::cholesky) return tuning::triangle_lanes<T>(n);
@@ -61,7 +61,7 @@ int lanes_of(BatchOperation operation, int n, const Element& element) {
 
 /// What a problem in the registers of `lanes` lanes takes.
 KernelWork in_registers(const DeviceParameters& device, const KernelCosts& costs,
-                        BatchOperation operation, int n, const Element& element, int lanes) {
+                        BatchOperation operation, int n, const ElementType& element, int lanes) {
     const bool cholesky = operation == BatchOperation::cholesky;
     const bool qr = operation == BatchOperation::qr;
     const int chunk = 16 / element.bytes;
@@ -98,7 +98,7 @@ KernelWork in_registers(const DeviceParameters& device, const KernelCosts& costs
 }
 
 /// Whether LU factors of a block look left, or each panel changes what is right of it.
-bool looks_left(int n, const Element& element) {
+bool looks_left(int n, const ElementType& element) {
     return with_type(element,
                      [n]<class T>(T) { return n <= tuning::largest_left_looking_order<T>; });
 }
@@ -110,7 +110,7 @@ struct BlockShape {
     int bytes;  ///< of shared memory
     int registers;
     int threads = warp;
-    BlockShape(BatchOperation operation, int n, const Element& element)
+    BlockShape(BatchOperation operation, int n, const ElementType& element)
         : width(element.bytes == 16 ? 4 : 8),
           chunk(16 / element.bytes),
           bytes(n * (((n - 1) / width * width + 8) / chunk | 1) * 16) {
@@ -146,7 +146,7 @@ struct BlockWork {
 
 /// Panels of columns: one warp factors a panel, all have a share of the products.
 BlockWork panels_of(const KernelCosts& costs, BatchOperation operation, int n,
-                    const Element& element, const BlockShape& shape) {
+                    const ElementType& element, const BlockShape& shape) {
     const bool qr = operation == BatchOperation::qr;
     const double type = cost_of(costs, element);
     const int warps = shape.threads / warp;
@@ -182,7 +182,7 @@ BlockWork panels_of(const KernelCosts& costs, BatchOperation operation, int n,
 
 /// What a problem in the shared memory of a block takes.
 KernelWork in_block(const DeviceParameters& device, const KernelCosts& costs,
-                    BatchOperation operation, int n, const Element& element) {
+                    BatchOperation operation, int n, const ElementType& element) {
     const BlockShape shape(operation, n, element);
     const int warps = shape.threads / warp;
     BlockWork work = panels_of(costs, operation, n, element, shape);
@@ -202,7 +202,7 @@ KernelWork in_block(const DeviceParameters& device, const KernelCosts& costs,
 }  // namespace
 
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation, index_t order,
-                       const Element& element, const KernelCosts& costs) {
+                       const ElementType& element, const KernelCosts& costs) {
     expects(operation == BatchOperation::lu || operation == BatchOperation::qr ||
                 operation == BatchOperation::cholesky,
             "no model of this operation's kernels");
@@ -214,7 +214,7 @@ KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,
 }
 
 double predict_factors(const DeviceParameters& device, BatchOperation operation, index_t order,
-                       const Element& element, index_t problems, const KernelCosts& costs) {
+                       const ElementType& element, index_t problems, const KernelCosts& costs) {
     const KernelWork work = kernel_work(device, operation, order, element, costs);
     expects(device.multiprocessors > 0 && device.clock_ghz > 0 && device.global_bandwidth > 0,
             "the device has not been measured");
@@ -233,12 +233,12 @@ double predict_factors(const DeviceParameters& device, BatchOperation operation,
 }
 
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation, index_t order,
-                       const Element& element) {
+                       const ElementType& element) {
     return kernel_work(device, operation, order, element, {});
 }
 
 double predict_factors(const DeviceParameters& device, BatchOperation operation, index_t order,
-                       const Element& element, index_t problems) {
+                       const ElementType& element, index_t problems) {
     return predict_factors(device, operation, order, element, problems, {});
 }
 

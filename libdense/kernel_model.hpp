@@ -55,9 +55,9 @@ inline constexpr std::array all_kernel_costs{
 
 /// kernel_work and predict_factors with other costs.
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,
-                       core::index_t order, const Element& element, const KernelCosts& costs);
+                       core::index_t order, const ElementType& element, const KernelCosts& costs);
 double predict_factors(const DeviceParameters& device, BatchOperation operation,
-                       core::index_t order, const Element& element, core::index_t problems,
+                       core::index_t order, const ElementType& element, core::index_t problems,
                        const KernelCosts& costs);
 
 }  // namespace aperture::dense

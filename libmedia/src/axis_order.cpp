@@ -31,7 +31,7 @@ std::string join(const Names& names) {
     return list;
 }
 
-std::optional<Axis> axis_named(const std::string& word) {
+std::optional<CubeAxis> axis_named(const std::string& word) {
     if (word == "channel") return channel;
     if (word == "pulse" || word == "doppler") return pulse;
     if (word == "range") return range;
@@ -49,7 +49,7 @@ AxisOrder order_of(const Names& names, std::size_t axes, AxisRule rule, const st
         names.size() == axes, given, "must name ",
         has_cpi ? "four axes: cpi, " : "three axes: ", "channel, pulse or doppler, range");
     for (const std::string& word : names) {
-        const std::optional<Axis> axis = axis_named(word);
+        const std::optional<CubeAxis> axis = axis_named(word);
         core::expects(axis && (has_cpi || axis != cpi), given, "name an axis '", word,
                       "', expected ", has_cpi ? "cpi, " : "", "channel, pulse, doppler or range");
         auto& known = order.canonical;
@@ -109,7 +109,7 @@ std::string AxisOrder::text() const {
     const std::array names{"channel", domain == Domain::doppler ? "doppler" : "pulse", "range",
                            "cpi"};
     Names words;
-    for (const Axis axis : canonical) words.emplace_back(names[axis]);
+    for (const CubeAxis axis : canonical) words.emplace_back(names[axis]);
     return join(words);
 }
 

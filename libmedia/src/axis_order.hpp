@@ -12,11 +12,11 @@
 namespace aperture::media {
 
 /// Canonical axes; the first three are those of a view of the cube.
-enum Axis { channel, pulse, range, cpi };
+enum CubeAxis { channel, pulse, range, cpi };
 
 /// The canonical axis of each axis of the file.
 struct AxisOrder {
-    std::vector<Axis> canonical;
+    std::vector<CubeAxis> canonical;
     AxisRule rule = AxisRule::canonical;
     std::optional<Domain> domain;  ///< from the name of the second axis, or from an attribute
     std::string text() const;

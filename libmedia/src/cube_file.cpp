@@ -200,7 +200,7 @@ void CubeReader::read(View<std::complex<float>, 3, Host> out, index_t cpi_index)
     state_->select(cpi_index);
     View<std::complex<float>, 3, Host> permuted = out;
     int d = 0;
-    for (const Axis axis : state_->order.canonical) {
+    for (const CubeAxis axis : state_->order.canonical) {
         if (axis == cpi) continue;
         permuted.extent[d] = out.extent[axis];
         permuted.stride[d] = out.stride[axis];

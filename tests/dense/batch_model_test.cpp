@@ -11,7 +11,7 @@
 namespace aperture::dense {
 namespace {
 
-constexpr Element real = element_of<float>;
+constexpr ElementType real = element_type<float>;
 
 /// Anderson 2014, Tables 4.1 and 4.2; a division or a root takes 170 cycles.
 DeviceParameters quadro_6000() {
@@ -33,7 +33,7 @@ void expect_work(BatchOperation operation, ProblemSize size, double flops, doubl
     const Work single = work_of(operation, size, real);
     EXPECT_NEAR(single.flops, flops, 1e-9 * flops) << name;
     EXPECT_EQ(single.bytes, 4 * elements) << name;
-    const Work complex = work_of(operation, size, element_of<std::complex<double>>);
+    const Work complex = work_of(operation, size, element_type<std::complex<double>>);
     EXPECT_NEAR(complex.flops, 4 * flops, 4e-9 * flops) << name;
     EXPECT_EQ(complex.bytes, 16 * elements) << name;
 }
@@ -89,7 +89,7 @@ TEST(BlockCounts, SmallProblemsByHand) {
     expect_counts(block_counts(BatchOperation::qr, {4, 2, 0}, 4, real),
                   {2 * (4 + 4 + 4 + 2), 4, 2, 0, 2 * (3 + 2 + 4 + 3 + 1), 8});
     // Complex multiply-adds are four.
-    expect_counts(block_counts(BatchOperation::lu, {0, 3, 0}, 4, element_of<std::complex<float>>),
+    expect_counts(block_counts(BatchOperation::lu, {0, 3, 0}, 4, element_type<std::complex<float>>),
                   {4 * 8, 2, 0, 0, 16, 6});
     expect_counts(block_counts(BatchOperation::lu, {0, 1, 0}, 4, real), {});
     expect_counts(block_counts(BatchOperation::cholesky, {0, 0, 0}, 4, real), {});
@@ -161,15 +161,15 @@ TEST(BlockPrediction, FewProblemsTakeAsLongAsOne) {
 }
 
 TEST(BlockPrediction, NoPartDoesMoreThanItCan) {
-    const auto seconds = [](const DeviceParameters& device, Element element) {
+    const auto seconds = [](const DeviceParameters& device, ElementType element) {
         return predict_in_block(device, BatchOperation::lu, {0, 56, 0}, 64, element, 8, 8000)
             .seconds;
     };
     DeviceParameters few_units = quadro_6000();
     few_units.fp32.multiply_adds_a_cycle = 0.5;
     EXPECT_NEAR(seconds(few_units, real), 8000 * 64 * 1342 / (14 * 0.5 * 1.15e9), 1e-9);
-    EXPECT_NEAR(seconds(few_units, element_of<double>), seconds(quadro_6000(), element_of<double>),
-                1e-12);
+    EXPECT_NEAR(seconds(few_units, element_type<double>),
+                seconds(quadro_6000(), element_type<double>), 1e-12);
     DeviceParameters slow_memory = quadro_6000();
     slow_memory.shared_bandwidth = 8;
     EXPECT_NEAR(seconds(slow_memory, real), 8000.0 * 64 * 1002 * 4 / 8e9, 1e-9);
@@ -230,7 +230,7 @@ TEST(KernelModel, CountsGrowWithTheOrder) {
             EXPECT_GT(work.instructions, before) << n;
             EXPECT_GE(work.resident, 1) << n;
             EXPECT_GT(
-                kernel_work(device, operation, n, element_of<std::complex<float>>).instructions,
+                kernel_work(device, operation, n, element_type<std::complex<float>>).instructions,
                 work.instructions);
             before = work.instructions;
         }
@@ -254,13 +254,13 @@ TEST(KernelModel, RefusesOtherOperationsAndDevices) {
 TEST(DeviceParameters, WhatIsUsedMustHaveBeenMeasured) {
     const Work work = work_of(BatchOperation::qr, {7, 7, 0}, real);
     EXPECT_THROW(predict_in_thread({}, work, 1), core::InvalidArgument);
-    const auto predict = [](const DeviceParameters& device, Element element) {
+    const auto predict = [](const DeviceParameters& device, ElementType element) {
         return predict_in_block(device, BatchOperation::lu, {0, 8, 0}, 64, element, 8, 100);
     };
     DeviceParameters device = quadro_6000();
     device.fp64.multiply_adds_a_cycle = 0;
     EXPECT_NO_THROW(predict(device, real));
-    EXPECT_THROW(predict(device, element_of<double>), core::InvalidArgument);
+    EXPECT_THROW(predict(device, element_type<double>), core::InvalidArgument);
     device.multiprocessors = 0;
     EXPECT_THROW(predict(device, real), core::InvalidArgument);
 }

@@ -50,12 +50,12 @@ struct DeviceParameters {
 double barrier_cycles(const DeviceParameters& device, int threads);
 
 /// What the model counts of an element's type.
-struct Element {
+struct ElementType {
     int bytes;
     bool complex;
 };
 template <Scalar T>
-inline constexpr Element element_of{sizeof(T), !std::same_as<T, Real<T>>};
+inline constexpr ElementType element_type{sizeof(T), !std::same_as<T, Real<T>>};
 
 /// One problem of a batch, with the numbers of ProblemSize that it takes.
 enum class BatchOperation {
@@ -83,7 +83,7 @@ struct Work {
 };
 
 /// The work of one problem: the terms of highest order; for complex elements four times the flops.
-Work work_of(BatchOperation operation, const ProblemSize& size, const Element& element);
+Work work_of(BatchOperation operation, const ProblemSize& size, const ElementType& element);
 
 /// Seconds of a kernel that has one problem in a thread's registers: arithmetic takes no time, and
 /// the device's bandwidth is all that counts (section 4.4).
@@ -113,14 +113,14 @@ struct StepCounts {
 /// (Householder) or cholesky; the table has no Cholesky: README.md says what is counted. Throws
 /// core::InvalidArgument for other operations and numbers.
 StepCounts step_counts(BatchOperation operation, const ProblemSize& size, int threads,
-                       const Element& element, core::index_t first, core::index_t last);
+                       const ElementType& element, core::index_t first, core::index_t last);
 /// Their sum for all columns.
 BlockCounts block_counts(BatchOperation operation, const ProblemSize& size, int threads,
-                         const Element& element);
+                         const ElementType& element);
 
 /// Cycles of so many operations, each of which waits for the one before.
 double cycles_of(const DeviceParameters& device, const BlockCounts& counts, int threads,
-                 const Element& element);
+                 const ElementType& element);
 
 struct BlockPrediction {
     double load = 0;  ///< cycles of a block, as are the next two
@@ -133,7 +133,7 @@ struct BlockPrediction {
 /// multiprocessor (core::occupancy). A block loads, computes and stores one after the other, and as
 /// many blocks as the device holds start together; no part of the device does more than it can.
 BlockPrediction predict_in_block(const DeviceParameters& device, BatchOperation operation,
-                                 const ProblemSize& size, int threads, const Element& element,
+                                 const ProblemSize& size, int threads, const ElementType& element,
                                  int blocks, core::index_t problems);
 
 /// What libdense's own kernels do for one matrix, not those of the thesis.
@@ -146,12 +146,12 @@ struct KernelWork {
 /// Of square matrices of order 1 to 128 and operation lu (without pivoting), qr or cholesky, as the
 /// library maps them to threads. Constants are fitted to measurements.
 KernelWork kernel_work(const DeviceParameters& device, BatchOperation operation,
-                       core::index_t order, const Element& element);
+                       core::index_t order, const ElementType& element);
 
 /// Seconds of the library's function on so many matrices, concatenated, of three times that overlap
 /// in part, as the root of the sum of their squares: the bytes at the device's bandwidth, the
 /// instructions of all, and rounds of as many matrices as are resident, one after the other.
 double predict_factors(const DeviceParameters& device, BatchOperation operation,
-                       core::index_t order, const Element& element, core::index_t problems);
+                       core::index_t order, const ElementType& element, core::index_t problems);
 
 }  // namespace aperture::dense
