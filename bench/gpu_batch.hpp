@@ -16,13 +16,15 @@
 /// Benchmarks of batches on a GPU: operands in both memories, the check of results, the time.
 namespace aperture::bench {
 
-/// So many problems, or, if `wanted` is 0, 256 MiB of operands of `bytes` each: far more than the
-/// device's cache.
-inline index_t gpu_problems(double bytes, index_t wanted) {
+/// As many problems as asked for or, with `bytes` of operands each, 256 MiB: far more than the
+/// device's cache. 1 GiB where they are only read, since the cache keeps a part for the next call.
+inline index_t gpu_problems(const BatchCase& which, double bytes) {
     if (smoke) return 37;
-    if (wanted > 0) return wanted;
-    return std::clamp<index_t>(static_cast<index_t>(double(index_t{256} << 20) / bytes), 2000,
-                               index_t{1} << 22);
+    if (which.problems > 0) return which.problems;
+    const bool only_reads = which.task == Task::dot || which.task == Task::gemv;
+    const index_t factor = only_reads ? 4 : 1;
+    return std::clamp<index_t>(static_cast<index_t>(double(factor << 28) / bytes), 2000,
+                               factor << 22);
 }
 
 /// A few problems in the host's memory, and a batch that repeats them in the device's.
@@ -34,7 +36,7 @@ class GpuBatch {
               {which.task, which.n, which.storage,
                which.problems > 0 ? std::min(which.problems, in_host(which.n)) : in_host(which.n)}),
           n(which.n),
-          problems(gpu_problems(host.work.bytes, which.problems)) {
+          problems(gpu_problems(which, host.work.bytes)) {
         host.restore();
         repeat(host.a, a, host.storage.interleaved);
         repeat(host.b, b, host.storage.interleaved);
