@@ -60,7 +60,9 @@ endif()
 
 add_library(aperture_options INTERFACE)
 target_compile_options(aperture_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -fno-math-errno>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wnon-virtual-dtor -fno-math-errno>
+    # Where sources are compiled together, names of one may hide those of another.
+    $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,-Wno-subobject-linkage,$<$<COMPILE_LANGUAGE:CXX>:-Wshadow>>
     # g++ frees memory that it no longer needs from 128 MB on. Later, at 500 MB, that saves up to a
     # tenth of the time of compiling.
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>

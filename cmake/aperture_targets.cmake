@@ -6,6 +6,12 @@
 set(library_headers <algorithm> <array> <cmath> <complex> <functional> <map> <memory> <optional> <set> <span>
                     <sstream> <string> <utility> <vector>)
 
+# aperture_compile_together(TARGET): with sanitizers the sources are compiled eight at a time, in half
+# the time. Other builds compile each by itself, which shows whether it includes what it needs.
+function(aperture_compile_together target)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${APERTURE_SANITIZE})
+endfunction()
+
 # aperture_library(NAME SOURCES ... GPU_SOURCES ... LINK ... PRIVATE_LINK ...)
 # The static library aperture_NAME, known as aperture::NAME. GPU_SOURCES are built where CUDA is.
 function(aperture_library name)
@@ -51,6 +57,7 @@ function(aperture_test_library name)
     target_compile_definitions(${name} PUBLIC EIGEN_DONT_VECTORIZE)
     target_compile_options(${name} PRIVATE -O1)
     set_target_properties(${name} PROPERTIES UNSANITIZED ON)
+    aperture_compile_together(${name})
 endfunction()
 
 # aperture_test_options(NAME UNSANITIZED): options that all targets which share a precompiled header
@@ -99,6 +106,7 @@ function(aperture_test name)
     else()
         target_precompile_headers(${name} REUSE_FROM test_headers)
     endif()
+    aperture_compile_together(${name})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
     foreach(share RANGE 1 ${shares})

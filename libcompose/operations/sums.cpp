@@ -37,7 +37,7 @@ struct TypedLoop {
 using SumLoops = std::array<TypedLoop, 6>;
 
 template <class Term, class Combine, int arity>
-constexpr SumLoops of_reals() {
+constexpr SumLoops sums_of_reals() {
     return {{{combine_row<Term, Combine, float, arity>, Dtype::f32},
              {combine_row<Term, Combine, double, arity>, Dtype::f64},
              {},
@@ -47,12 +47,12 @@ constexpr SumLoops of_reals() {
 }
 template <class Term, class Combine, int arity>
 constexpr SumLoops of_ordered() {
-    SumLoops loops = of_reals<Term, Combine, arity>();
+    SumLoops loops = sums_of_reals<Term, Combine, arity>();
     loops[std::size_t(Dtype::i64)] = {combine_row<Term, Combine, long long, arity>, Dtype::i64};
     return loops;
 }
 template <class Term, int arity>
-constexpr SumLoops of_numbers() {
+constexpr SumLoops sums_of_numbers() {
     using bodies::SumOf;
     SumLoops loops = of_ordered<Term, SumOf, arity>();
     loops[std::size_t(Dtype::c64)] = {combine_row<Term, SumOf, Complex<float>, arity>, Dtype::c64};
@@ -106,10 +106,10 @@ class Sum : public Operation {
 };
 
 /// dot(x, y) of arrays, or of each problem's vectors.
-class Dot : public Sum {
+class DotProduct : public Sum {
   public:
-    Dot()
-        : Sum("InnerProduct", 2, Combination::add, of_numbers<bodies::InnerProduct, 2>()),
+    DotProduct()
+        : Sum("InnerProduct", 2, Combination::add, sums_of_numbers<bodies::InnerProduct, 2>()),
           of_batches_(dot_of_batches()) {}
 
     Match match(const CallSite& site) const override {
@@ -140,11 +140,11 @@ void add_sums(Registry& registry) {
                          Combination combination, const SumLoops& loops) {
         registry.add(name, std::make_shared<Sum>(term, operands, combination, loops));
     };
-    add("sum", "Copy", 1, Combination::add, of_numbers<Copy, 1>());
-    registry.add("dot", std::make_shared<Dot>());
+    add("sum", "Copy", 1, Combination::add, sums_of_numbers<Copy, 1>());
+    registry.add("dot", std::make_shared<DotProduct>());
     add("largest", "Copy", 1, Combination::greatest, of_ordered<Copy, GreatestOf, 1>());
     add("smallest", "Copy", 1, Combination::least, of_ordered<Copy, LeastOf, 1>());
-    SumLoops magnitudes = of_reals<Magnitude, GreatestOf, 1>();
+    SumLoops magnitudes = sums_of_reals<Magnitude, GreatestOf, 1>();
     magnitudes[std::size_t(Dtype::c64)] = {combine_row<Magnitude, GreatestOf, Complex<float>, 1>,
                                            Dtype::f32};
     magnitudes[std::size_t(Dtype::c128)] = {combine_row<Magnitude, GreatestOf, Complex<double>, 1>,

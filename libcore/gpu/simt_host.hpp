@@ -68,6 +68,8 @@ namespace aperture::core {
 /// The order in which the threads of a block run between two barriers. A result that depends on it
 /// comes from a missing barrier.
 enum class LaneOrder { forward, reverse, random };
+inline constexpr LaneOrder all_lane_orders[] = {LaneOrder::forward, LaneOrder::reverse,
+                                                LaneOrder::random};
 
 namespace simt {
 

@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little);
 
 // The format requires a multiple of 64; the longest shape of four axes fits.
 constexpr std::size_t header_bytes = 192;
-constexpr std::string_view magic("\x93NUMPY\x01\x00", 8);
+constexpr std::string_view version_1("\x93NUMPY\x01\x00", 8);
 
 }  // namespace
 
@@ -42,13 +42,13 @@ std::string NpyWriter<T>::header() const {
                                    "', 'fortran_order': False, 'shape': (", items_, ',');
     for (const index_t extent : item_) words += core::text(' ', extent, ',');
     words += "), }";
-    constexpr std::size_t length = header_bytes - magic.size() - 2;
+    constexpr std::size_t length = header_bytes - version_1.size() - 2;
     core::expects(words.size() < length, "array has too many axes: ", item_.size() + 1);
     words.resize(length - 1, ' ');
     words += '\n';
     const std::array<char, 2> size{static_cast<char>(length % 256),
                                    static_cast<char>(length / 256)};
-    return std::string(magic) + std::string(size.data(), size.size()) + words;
+    return std::string(version_1) + std::string(size.data(), size.size()) + words;
 }
 
 template <NpyElement T>

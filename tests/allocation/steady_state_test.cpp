@@ -107,7 +107,7 @@ struct Pulses {
 };
 
 struct ImagePair {
-    flow::Pair pair{flow::Scene(), {45, 67}, flow::Motion::shift(1, -0.5)};
+    flow::ImagePair pair{flow::Scene(), {45, 67}, flow::Motion::shift(1, -0.5)};
     flow::Estimator<core::Cpu> estimator;
     flow::Flow flow = flow::constant_flow({45, 67}, 0, 0);
 

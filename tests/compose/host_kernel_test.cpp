@@ -14,7 +14,7 @@
 namespace aperture::compose {
 namespace {
 
-struct Arguments {
+struct ReverseArguments {
     const float* from;
     float* to;
     int count;
@@ -24,14 +24,14 @@ const HostSource& kernels() {
     static const HostSource source{R"(
 #include "libcore/gpu/block.cuh"
 
-struct Arguments {
+struct ReverseArguments {
     const float* from;
     float* to;
     int count;
 };
 
 /// Each block of 64 threads reverses its part.
-__global__ void reverse(Arguments a) {
+__global__ void reverse(ReverseArguments a) {
     using namespace aperture::core;
     float* part = shared<float>();
     const int first = static_cast<int>(blockIdx.x * blockDim.x), i = thread_rank();
@@ -68,8 +68,8 @@ TEST(SimtComposeHostKernels, RunOnTheSimtExecutor) {
             expected.push_back(static_cast<float>(i));
         }
     }
-    core::launch(simt, compiled.loaded->function<void(Arguments)>("reverse"),
-                 {3, 64, 64 * sizeof(float)}, Arguments{from.data(), to.data(), 150});
+    core::launch(simt, compiled.loaded->function<void(ReverseArguments)>("reverse"),
+                 {3, 64, 64 * sizeof(float)}, ReverseArguments{from.data(), to.data(), 150});
     EXPECT_EQ(to, expected);
 
     std::vector<double> x(32), sums(32);

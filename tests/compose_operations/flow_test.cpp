@@ -16,6 +16,7 @@
 #include "tests/compose/refusal.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/compose_operations/programs.hpp"
+#include "tests/compose_operations/registry.hpp"
 #include "tests/flow/scene.hpp"
 
 namespace aperture::compose {
@@ -25,15 +26,6 @@ using flow::Flow;
 using flow::Image;
 using flow::Shape;
 using tests::same_bytes;
-
-const Registry& registry() {
-    static const Registry all = [] {
-        Registry made;
-        add_flow(made);
-        return made;
-    }();
-    return all;
-}
 
 /// How a program runs. The results of all are the same bits.
 struct Way {
@@ -248,7 +240,7 @@ double largest_difference(const Flow& a, const Flow& b) {
 
 /// Runs a program on images and flow in the first of the ways: kernels for each of its calls would
 /// take long to compile.
-Flow estimated(const std::string& text, const flow::Pair& pair) {
+Flow estimated(const std::string& text, const flow::ImagePair& pair) {
     const Shape shape{pair.image0.extent()[0], pair.image0.extent()[1]};
     Flow first;
     for (const Way& way : std::span(ways).first(3)) {
@@ -270,15 +262,15 @@ Flow estimated(const std::string& text, const flow::Pair& pair) {
 }
 
 constexpr Shape scene_shape{60, 83};
-const flow::Pair& pair_of_scenes() {
-    static const flow::Pair pair(flow::Scene(), scene_shape,
-                                 flow::Motion::about_middle(scene_shape, 0.01, 1.01));
+const flow::ImagePair& pair_of_scenes() {
+    static const flow::ImagePair pair(flow::Scene(), scene_shape,
+                                      flow::Motion::about_middle(scene_shape, 0.01, 1.01));
     return pair;
 }
 
 TEST(ComposeFlow, HornSchunckIsLibflows) {
     const FlowProgram program{scene_shape.rows, scene_shape.columns, 3, 60, 4};
-    const flow::Pair& pair = pair_of_scenes();
+    const flow::ImagePair& pair = pair_of_scenes();
     const Flow found = estimated(program.horn_schunck(), pair);
     const Flow expected = flow::estimated(pair.image0, pair.image1,
                                           parameters_of(program, flow::Method::horn_schunck));
@@ -290,7 +282,7 @@ TEST(ComposeFlow, HornSchunckIsLibflows) {
 
 TEST(ComposeFlow, LucasKanadeIsLibflows) {
     const FlowProgram program{scene_shape.rows, scene_shape.columns, 4};
-    const flow::Pair& pair = pair_of_scenes();
+    const flow::ImagePair& pair = pair_of_scenes();
     const Flow found = estimated(program.lucas_kanade(9, 0.1), pair);
     const Flow expected = flow::estimated(pair.image0, pair.image1,
                                           parameters_of(program, flow::Method::lucas_kanade));
@@ -304,7 +296,7 @@ TEST(ComposeFlow, LucasKanadeAsPrintedFindsTheMotion) {
     const std::string text = program.lucas_kanade_as_printed();
     EXPECT_THAT(explain(plan(parse(text), registry(), Fusion::thesis)),
                 testing::HasSubstr(": warp warp warp subtract\n"));
-    const flow::Pair& pair = pair_of_scenes();
+    const flow::ImagePair& pair = pair_of_scenes();
     Flow found = flow::constant_flow(scene_shape, 0, 0), returned(found.extent());
     run(text,
         {{"I1", whole(pair.image0)},

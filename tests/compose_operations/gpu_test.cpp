@@ -13,6 +13,7 @@
 #include "aperture/compose_operations/flow.hpp"
 #include "aperture/compose_operations/stap.hpp"
 #include "tests/compose_operations/programs.hpp"
+#include "tests/compose_operations/registry.hpp"
 #include "tests/stap/oracle.hpp"
 #include "tests/usable_gpu.hpp"
 
@@ -20,16 +21,6 @@ namespace aperture::compose {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-const Registry& registry() {
-    static const Registry all = [] {
-        Registry made;
-        add_flow(made);
-        add_stap(made);
-        return made;
-    }();
-    return all;
-}
 
 /// Numbers of normal distribution for each input, zeros for what the program overwrites, and memory
 /// for results.

@@ -12,6 +12,7 @@
 #include "tests/compose/refusal.hpp"
 #include "tests/compose/simt_executable.hpp"
 #include "tests/compose_operations/programs.hpp"
+#include "tests/compose_operations/registry.hpp"
 #include "tests/same_bytes.hpp"
 #include "tests/stap/oracle.hpp"
 #include "tests/stap/owned_results.hpp"
@@ -22,15 +23,6 @@ namespace {
 
 using stap::cfloat;
 using tests::same_bytes;
-
-const Registry& registry() {
-    static const Registry all = [] {
-        Registry made;
-        add_stap(made);
-        return made;
-    }();
-    return all;
-}
 
 using Cube = core::Array<cfloat, 3>;
 

@@ -13,16 +13,15 @@
 namespace aperture {
 namespace {
 
+using core::all_lane_orders;
 using core::Complex;
 using core::LaneOrder;
 using core::Simt;
 
-constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, LaneOrder::random};
-
 /// Calls `expect` with an executor for every order of lanes.
 template <class Expect>
 void in_every_order(Expect expect) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         expect(simt);
     }
@@ -125,7 +124,7 @@ TEST(BlockReduce, SameBitsInEveryOrderOfLanesAndOverAndOver) {
     std::vector<float> in(512);
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = 1 / static_cast<float>(i + 1);
     std::vector<std::vector<float>> results;
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         results.emplace_back(in.size());
         core::launch(simt, primitives::reduce_blocks<float>, {1, 512, 16 * sizeof(float)},

@@ -17,12 +17,11 @@
 namespace aperture {
 namespace {
 
+using core::all_lane_orders;
 using core::LaneOrder;
 using core::Simt;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, LaneOrder::random};
 
 __global__ void do_nothing() {}
 
@@ -45,7 +44,7 @@ TEST(Copy, RefusesOtherExtentsAndStrides) {
 template <class Run>
 std::string device_error(Run run) {
     std::string words;
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         words.clear();
         try {
@@ -211,7 +210,7 @@ __global__ void throw_in_one_thread(int thrower) {
 }
 
 TEST(SimtErrors, WhatAKernelThrowsReachesTheCaller) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         EXPECT_THROW(core::launch(simt, throw_in_one_thread, {2, 64}, 37), std::out_of_range);
         EXPECT_NO_THROW(core::launch(simt, throw_in_one_thread, {2, 64}, 64));

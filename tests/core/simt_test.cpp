@@ -15,10 +15,9 @@
 namespace aperture {
 namespace {
 
+using core::all_lane_orders;
 using core::LaneOrder;
 using core::Simt;
-
-constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, LaneOrder::random};
 
 __global__ void write_coordinates(int* out) {
     const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
@@ -29,7 +28,7 @@ __global__ void write_coordinates(int* out) {
 }
 
 TEST(Simt, RunsEveryThreadOfAThreeDimensionalLaunchOnce) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         std::vector<int> out(3 * 2 * 2 * 5 * 3 * 2);
         core::launch(simt, write_coordinates, {dim3(3, 2, 2), dim3(5, 3, 2)}, out.data());
@@ -75,7 +74,7 @@ TEST(Simt, BarrierMakesSharedMemoryVisible) {
     for (const int threads : {1, 31, 32, 33, 257, 1024}) {
         std::vector<int> expected(static_cast<std::size_t>(threads));
         std::iota(expected.rbegin(), expected.rend(), 1);
-        for (const LaneOrder order : all_orders) {
+        for (const LaneOrder order : all_lane_orders) {
             EXPECT_EQ(mirrored<true>(order, threads), expected) << threads << " threads";
         }
     }
@@ -147,7 +146,7 @@ int shuffle_source(int kind, int lane, int width, int argument) {
 
 template <class T>
 void expect_shuffles() {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         for (int width = 1; width <= 32; width *= 2) {
             for (const int argument : {0, 1, 2, 3, 5, 16, 31}) {
                 Simt simt(order);
@@ -189,7 +188,7 @@ __global__ void halves_apart(int* out) {
 }
 
 TEST(Simt, SubWarpsMeetOnTheirOwnAndThenTogether) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         std::vector<int> out(32);
         core::launch(simt, halves_apart, {1, 32}, out.data());
@@ -208,7 +207,7 @@ __global__ void vote(unsigned* ballots, int* any_all) {
 }
 
 TEST(Simt, VotesCountThePresentLanesOnly) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         std::vector<unsigned> ballots(36);
         std::vector<int> any_all(4 * 36);
@@ -233,7 +232,7 @@ __global__ void leave_early(int* out) {
 }
 
 TEST(Simt, ThreadsThatEndedAreNotWaitedForInAWarp) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         std::vector<int> out(32);
         core::launch(simt, leave_early, {1, 32}, out.data());
@@ -290,7 +289,7 @@ __global__ void rotate_over_grid(int rounds, int* values, int* sums) {
 }
 
 TEST(Simt, CooperativeLaunchSynchronisesTheGrid) {
-    for (const LaneOrder order : all_orders) {
+    for (const LaneOrder order : all_lane_orders) {
         Simt simt(order);
         constexpr int blocks = 7, threads = 40, rounds = 5, total = blocks * threads;
         std::vector<int> values(total), sums(total);

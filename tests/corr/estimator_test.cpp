@@ -5,7 +5,7 @@
 namespace aperture::corr {
 namespace {
 
-struct CpuRunner {
+struct CpuEstimators {
     using Executor = core::Cpu;
     static constexpr bool slow = false;
     core::Cpu cpu{2};
@@ -14,7 +14,7 @@ struct CpuRunner {
     core::Cpu& executor() { return cpu; }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, EstimatorSuite, CpuRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, EstimatorSuite, CpuEstimators);
 
 TEST(Estimators, RefuseOtherShapes) {
     core::Cpu cpu(1);

@@ -8,7 +8,7 @@
 namespace aperture::corr {
 namespace {
 
-struct SimtRunner {
+struct SimtEstimators {
     using Executor = core::Simt;
     static constexpr bool slow = true;
     core::Simt simt{core::LaneOrder::random, 7};
@@ -17,7 +17,7 @@ struct SimtRunner {
     core::Simt& executor() { return simt; }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Simt, EstimatorSuite, SimtRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Simt, EstimatorSuite, SimtEstimators);
 
 }  // namespace
 }  // namespace aperture::corr

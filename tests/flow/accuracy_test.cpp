@@ -16,7 +16,7 @@ namespace {
 
 using Vector = std::array<float, 2>;
 
-constexpr Shape shape{2, 3};
+constexpr Shape small{2, 3};
 
 /// A field of these pixels, row by row.
 Flow field(const std::array<Vector, 6>& pixels) {
@@ -25,7 +25,7 @@ Flow field(const std::array<Vector, 6>& pixels) {
             return pixels[static_cast<std::size_t>(y * 3 + x)][i];
         };
     };
-    return flow_of(shape, component(0), component(1));
+    return flow_of(small, component(0), component(1));
 }
 
 Accuracy compared(const Flow& flow, const Flow& truth) {
@@ -61,7 +61,7 @@ TEST(Accuracy, OfSixPixelsByHand) {
 }
 
 TEST(Accuracy, CountsDistancesAboveItsThresholdsOnly) {
-    const Flow truth = constant_flow(shape, 0, 0);
+    const Flow truth = constant_flow(small, 0, 0);
     const Accuracy a = compared(
         field({{{0.5F, 0}, {0, -0.5001F}, {1, 0}, {0, 1.001F}, {0, -2}, {2.001F, 0}}}), truth);
     EXPECT_DOUBLE_EQ(a.r05, 5 / 6.0);
@@ -116,7 +116,7 @@ TEST_P(UnknownTruth, IsLeftOut) {
 TEST_P(UnknownTruth, EverywhereGivesNan) {
     const Vector truth = GetParam().truth;
     const Accuracy a =
-        compared(constant_flow(shape, 0, 0), field({{truth, truth, truth, truth, truth, truth}}));
+        compared(constant_flow(small, 0, 0), field({{truth, truth, truth, truth, truth, truth}}));
     EXPECT_EQ(a.known, 0);
     EXPECT_EQ(a.non_finite, 0);
     for (const double value : {a.aae, a.epe, a.rmse, a.r05, a.r1, a.r2}) {
@@ -125,7 +125,7 @@ TEST_P(UnknownTruth, EverywhereGivesNan) {
 }
 
 TEST(Accuracy, KnowsATruthOfTheLargestValue) {
-    EXPECT_EQ(compared(constant_flow(shape, 0, 0), constant_flow(shape, 1e9F, -1e9F)).known, 6);
+    EXPECT_EQ(compared(constant_flow(small, 0, 0), constant_flow(small, 1e9F, -1e9F)).known, 6);
 }
 
 TEST(Accuracy, CountsEstimatesThatAreNotFiniteAsOutliersAndDoesNotAverageThem) {
@@ -164,7 +164,7 @@ TEST(Accuracy, ReadsStridedViewsAndGivesTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Accuracy, RefusesFlowsOfOtherExtents) {
-    const Flow flow = constant_flow(shape, 0, 0);
+    const Flow flow = constant_flow(small, 0, 0);
     EXPECT_THROW(compared(flow, constant_flow({2, 4}, 0, 0)), core::InvalidArgument);
     EXPECT_THROW(compared(constant_flow({3, 3}, 0, 0), flow), core::InvalidArgument);
     Flow three({3, 2, 3});

@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Setups, EndedEstimation, testing::ValuesIn(all_setups()
 
 TEST_P(EndedEstimation, LeavesAnEstimatorToUseAgain) {
     const Shape shape{45, 67};
-    const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
+    const ImagePair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
     Parameters parameters = GetParam().parameters();
     parameters.solver.iterations = std::min(parameters.solver.iterations, 20);
     const Flow fresh = estimated(pair.image0, pair.image1, parameters);

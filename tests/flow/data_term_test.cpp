@@ -12,20 +12,20 @@
 namespace aperture::flow {
 namespace {
 
-struct Case {
+struct TermCase {
     Shape shape;
     bool increment;
 };
-std::string name_of(const Case& c) {
+std::string name_of(const TermCase& c) {
     return std::to_string(c.shape.rows) + "x" + std::to_string(c.shape.columns) +
            (c.increment ? "_increment" : "_total");
 }
-void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
+void PrintTo(const TermCase& c, std::ostream* stream) { *stream << name_of(c); }
 
-class DataTerm : public testing::TestWithParam<Case> {};
+class DataTerm : public testing::TestWithParam<TermCase> {};
 
-std::vector<Case> all_cases() {
-    std::vector<Case> cases;
+std::vector<TermCase> all_cases() {
+    std::vector<TermCase> cases;
     for (const Shape shape : {Shape{1, 1}, Shape{1, 9}, Shape{9, 1}, Shape{2, 2}, Shape{4, 3},
                               Shape{5, 16}, Shape{17, 33}, Shape{40, 37}}) {
         cases.push_back({shape, false});

@@ -9,7 +9,7 @@
 namespace aperture::flow {
 namespace {
 
-constexpr Shape shape{96, 128};
+constexpr Shape large{96, 128};
 constexpr index_t border = 10;
 
 /// Upper bounds on a setup's endpoint errors, in pixels.
@@ -24,7 +24,7 @@ void PrintTo(const Reached& reached, std::ostream* stream) { PrintTo(reached.set
 class KnownMotion : public testing::TestWithParam<Reached> {
   protected:
     std::vector<double> errors_of(const Scene& scene, const Motion& motion) const {
-        const Pair pair(scene, shape, motion);
+        const ImagePair pair(scene, large, motion);
         return distances(estimated(pair.image0, pair.image1, GetParam().setup.parameters()),
                          pair.truth, border);
     }
@@ -56,12 +56,12 @@ TEST_P(KnownMotion, ByWholePixelsIsFound) {
 }
 
 TEST_P(KnownMotion, OfARotationIsFound) {
-    const Motion rotation = Motion::about_middle(shape, 0.02, 1);
+    const Motion rotation = Motion::about_middle(large, 0.02, 1);
     EXPECT_LT(mean_of(errors_of(Scene(2), rotation)), GetParam().turned);
 }
 
 TEST_P(KnownMotion, OfAZoomIsFound) {
-    const Motion zoom = Motion::about_middle(shape, 0, 1.02);
+    const Motion zoom = Motion::about_middle(large, 0, 1.02);
     EXPECT_LT(mean_of(errors_of(Scene(2), zoom)), GetParam().turned);
 }
 

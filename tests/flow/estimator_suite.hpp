@@ -50,7 +50,7 @@ class EstimatorSuite : public testing::Test {
         return largest;
     }
     /// Expects the Cpu's flow from both ways to distribute the stages over kernels.
-    void expect_the_cpus(const Pair& pair, Parameters parameters, float tolerance) {
+    void expect_the_cpus(const ImagePair& pair, Parameters parameters, float tolerance) {
         const Flow expected = estimated(pair.image0, pair.image1, parameters);
         for (const Implementation how : {Implementation::fused, Implementation::staged}) {
             parameters.solver.implementation = how;
@@ -62,7 +62,7 @@ class EstimatorSuite : public testing::Test {
     }
     /// Expects the Cpu's flow from one warp of the image itself, beginning with `start`: no error
     /// of a stage is hidden by the stages after it.
-    void expect_the_cpus_warp(const Pair& pair, const Flow& start, Parameters parameters,
+    void expect_the_cpus_warp(const ImagePair& pair, const Flow& start, Parameters parameters,
                               float tolerance) {
         const Shape shape{start.extent()[1], start.extent()[2]};
         parameters.levels = 1;
@@ -103,7 +103,7 @@ TYPED_TEST_SUITE_P(EstimatorSuite);
 TYPED_TEST_P(EstimatorSuite, FlowsAreTheCpus) {
     // Rounding changes weakly determined flows more: the solver stops far from its solution, and
     // each warp and level starts from the result of the one before.
-    const Pair pair(Scene(4), {45, 67}, Motion::shift(1.3, -0.7));
+    const ImagePair pair(Scene(4), {45, 67}, Motion::shift(1.3, -0.7));
     for (const Setup& setup : all_setups()) {
         SCOPED_TRACE(name_of(setup));
         this->expect_the_cpus(pair, this->short_run(setup), 2e-3F);
@@ -111,7 +111,7 @@ TYPED_TEST_P(EstimatorSuite, FlowsAreTheCpus) {
 }
 
 TYPED_TEST_P(EstimatorSuite, FlowsOfOtherParametersAreTheCpus) {
-    const Pair pair(Scene(5), {37, 50}, Motion::about_middle({37, 50}, 0.02, 1.03));
+    const ImagePair pair(Scene(5), {37, 50}, Motion::about_middle({37, 50}, 0.02, 1.03));
     const auto check = [&](const char* what, Method method, const auto& change) {
         SCOPED_TRACE(what);
         Parameters parameters = preset(Preset::fast, method);
@@ -136,7 +136,7 @@ TYPED_TEST_P(EstimatorSuite, FlowsOfOtherParametersAreTheCpus) {
 TYPED_TEST_P(EstimatorSuite, SingleWarpsAreTheCpus) {
     for (const Shape shape :
          {Shape{1, 1}, Shape{1, 9}, Shape{9, 1}, Shape{4, 3}, Shape{16, 32}, Shape{17, 33}}) {
-        const Pair pair(Scene(4), shape, Motion::shift(0.8, -0.4));
+        const ImagePair pair(Scene(4), shape, Motion::shift(0.8, -0.4));
         std::mt19937 generator(3);
         std::uniform_real_distribution<double> uniform(-0.1, 0.1);
         const Flow start = flow_of(
@@ -162,7 +162,7 @@ TYPED_TEST_P(EstimatorSuite, SingleWarpsAreTheCpus) {
 }
 
 TYPED_TEST_P(EstimatorSuite, IdenticalImagesHaveExactlyNoFlow) {
-    const Pair pair(Scene(), {37, 50}, {});
+    const ImagePair pair(Scene(), {37, 50}, {});
     for (const Setup& setup : all_setups()) {
         for (const double scale : {0.5, 0.7}) {
             Parameters parameters = this->short_run(setup);
@@ -194,7 +194,7 @@ TYPED_TEST_P(EstimatorSuite, ConstantImagesHaveExactlyNoFlowOnOneLevel) {
 TYPED_TEST_P(EstimatorSuite, ImagesOfAnyShapeHaveAFlow) {
     for (const Shape shape : {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{3, 3}, Shape{2, 50},
                               Shape{16, 17}, Shape{32, 33}}) {
-        const Pair pair(Scene(3), shape, Motion::shift(0.5, 0.25));
+        const ImagePair pair(Scene(3), shape, Motion::shift(0.5, 0.25));
         for (const Setup& setup : all_setups()) {
             const Flow flow =
                 this->estimated_here(pair.image0, pair.image1, this->short_run(setup));
@@ -207,8 +207,8 @@ TYPED_TEST_P(EstimatorSuite, ImagesOfAnyShapeHaveAFlow) {
 
 TYPED_TEST_P(EstimatorSuite, ASecondRunAllocatesNothingAndGivesTheSameBits) {
     const Shape shape{33, 50};
-    const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
-    const Pair other(Scene(5), shape, Motion::shift(-3, 2));
+    const ImagePair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
+    const ImagePair other(Scene(5), shape, Motion::shift(-3, 2));
     for (const Setup& setup : all_setups()) {
         if (setup.which == Preset::thesis && setup.texture > 0) continue;
         SCOPED_TRACE(name_of(setup));
@@ -229,7 +229,7 @@ TYPED_TEST_P(EstimatorSuite, OtherParametersAreThoseOfANewEstimator) {
     using Executor = typename TypeParam::Executor;
     if constexpr (std::is_same_v<typename Executor::Space, core::Host>) {
         const Shape shape{45, 67};
-        const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
+        const ImagePair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
         std::vector<Parameters> sequence{preset(Preset::fast, Method::horn_schunck)};
         const auto then = [&](const auto& change) {
             change(sequence.emplace_back(sequence.back()));
@@ -264,7 +264,7 @@ TYPED_TEST_P(EstimatorSuite, OtherParametersAreThoseOfANewEstimator) {
         wrong.warps = 0;
         EXPECT_THROW(estimator.set_parameters(wrong), core::InvalidArgument);
         // Other images in other memory.
-        const Pair other(Scene(5), shape, Motion::shift(-1, 2));
+        const ImagePair other(Scene(5), shape, Motion::shift(-1, 2));
         Flow flow = constant_flow(shape, nan, nan);
         estimator.run_again(other.image0, other.image1, flow, false, nullptr);
         EXPECT_TRUE(
@@ -274,7 +274,7 @@ TYPED_TEST_P(EstimatorSuite, OtherParametersAreThoseOfANewEstimator) {
 
 TYPED_TEST_P(EstimatorSuite, ViewsMayHaveRowsThatLieApart) {
     const Shape shape{33, 50};
-    const Pair pair(Scene(6), shape, Motion::shift(1.5, 0.5));
+    const ImagePair pair(Scene(6), shape, Motion::shift(1.5, 0.5));
     for (const Setup& setup : all_setups()) {
         SCOPED_TRACE(name_of(setup));
         const Parameters parameters = this->short_run(setup);
@@ -292,7 +292,7 @@ TYPED_TEST_P(EstimatorSuite, ViewsMayHaveRowsThatLieApart) {
 
 TYPED_TEST_P(EstimatorSuite, ARunBeginsWithItsStart) {
     const Shape shape{64, 80};
-    const Pair pair(Scene(7), shape, Motion::shift(-6, 0));
+    const ImagePair pair(Scene(7), shape, Motion::shift(-6, 0));
     for (const Method method : {Method::horn_schunck, Method::lucas_kanade}) {
         for (const auto& [levels, increment] : {std::pair{1, false}, {1, true}, {2, false}}) {
             Parameters parameters = preset(Preset::fast, method);

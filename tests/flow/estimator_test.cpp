@@ -71,7 +71,7 @@ TEST_P(EverySetup, FindsNoFlowBetweenConstantImages) {
 
 TEST_P(EverySetup, GivesTheSameBitsOnAnyNumberOfThreads) {
     const Shape shape{45, 67};
-    const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
+    const ImagePair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
     Parameters parameters = GetParam().parameters();
     parameters.solver.iterations = std::min(parameters.solver.iterations, 20);
     const Flow reference = estimated(pair.image0, pair.image1, parameters, 1);
@@ -102,7 +102,7 @@ TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
     // Half of each extent is rounded. Bilinear resampling and medians of symmetric windows
     // reproduce a linear flow.
     const Shape shape{93, 131};
-    const Pair pair(Scene(8), shape, {});
+    const ImagePair pair(Scene(8), shape, {});
     const Flow start = flow_of(
         shape, [](index_t y, index_t x) { return 0.05 * static_cast<double>(x - y) + 3; },
         [](index_t y, index_t x) { return 0.02 * static_cast<double>(x + y) - 2; });
@@ -122,7 +122,7 @@ TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
 TEST_P(EveryMethod, StretchesTheFlowOfACoarserLevelByTheRatioOfTheExtents) {
     // The coarser level is 17 x 65. Both levels add the maximum update almost everywhere.
     const Shape shape{33, 130};
-    const Pair pair(Scene(13), shape, Motion::shift(1.5, 1.5));
+    const ImagePair pair(Scene(13), shape, Motion::shift(1.5, 1.5));
     Parameters parameters = single_warp(GetParam());
     parameters.levels = 2;
     parameters.largest_update = 0.25;
@@ -138,7 +138,7 @@ TEST_P(EveryMethod, StretchesTheFlowOfACoarserLevelByTheRatioOfTheExtents) {
 
 TEST_P(EveryMethod, ChangesNoComponentByMoreThanTheLargestUpdate) {
     const Shape shape{40, 56};
-    const Pair pair(Scene(9), shape, Motion::shift(3, -3));
+    const ImagePair pair(Scene(9), shape, Motion::shift(3, -3));
     for (const double largest : {0.125, 1.0}) {
         Parameters parameters = single_warp(GetParam());
         parameters.largest_update = largest;
@@ -199,7 +199,7 @@ TEST_P(EveryMethod, MovesItsFlowWithTheImages) {
 
 TEST_P(EveryMethod, TimesItsStages) {
     const Shape shape{64, 64};
-    const Pair pair(Scene(11), shape, Motion::shift(0.5, 0.5));
+    const ImagePair pair(Scene(11), shape, Motion::shift(0.5, 0.5));
     core::Cpu cpu(1);
     Flow flow = constant_flow(shape, 0, 0);
     core::Timeline timeline;
@@ -216,7 +216,7 @@ TEST_P(EveryMethod, TimesItsStages) {
 
 TEST(WatchedConvergence, HoldsTheResidualsOfTheFinestLevelsFirstWarp) {
     const Shape shape{64, 80};
-    const Pair pair(Scene(12), shape, Motion::shift(1, 0.5));
+    const ImagePair pair(Scene(12), shape, Motion::shift(1, 0.5));
     core::Cpu cpu(1);
     Parameters parameters = preset(Preset::fast, Method::horn_schunck);
     parameters.solver.solver = Solver::multigrid;

@@ -45,7 +45,7 @@ TEST(GpuEstimator, FindsTheMotionOfALargeScene) {
     GpuRunner runner;
     if (!GpuRunner::why_not().empty()) GTEST_SKIP() << GpuRunner::why_not();
     const Shape shape{1080, 1920};
-    const Pair pair(Scene(2), shape, Motion::about_middle(shape, 0.004, 1.005));
+    const ImagePair pair(Scene(2), shape, Motion::about_middle(shape, 0.004, 1.005));
     for (const flow::Setup& setup : all_setups()) {
         SCOPED_TRACE(name_of(setup));
         const Parameters parameters = setup.parameters();

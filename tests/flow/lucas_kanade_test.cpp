@@ -50,15 +50,15 @@ Flow solved(const PaddedPlanes& terms, int window, double regularisation) {
 }
 
 /// The solution at a pixel, and a bound on the rounding error of either component.
-struct Expected {
+struct ExpectedFlow {
     double u = 0;
     double v = 0;
     double bound = 0;
     double eigenvalue = 0;  ///< the smaller one, per pixel of the window
 };
 
-Expected expected_at(const PaddedPlanes& terms, index_t y, index_t x, int window,
-                     double regularisation) {
+ExpectedFlow expected_at(const PaddedPlanes& terms, index_t y, index_t x, int window,
+                         double regularisation) {
     const Shape shape = terms.shape();
     const index_t reach = window / 2;
     std::array<double, 5> sum{};
@@ -74,7 +74,7 @@ Expected expected_at(const PaddedPlanes& terms, index_t y, index_t x, int window
     const auto [j11, j12, j22, b_u, b_v] = sum;
     const double pixels = window * window;
     const double radius = std::hypot((j11 - j22) / 2, j12);
-    Expected expected;
+    ExpectedFlow expected;
     expected.eigenvalue = ((j11 + j22) / 2 - radius) / pixels;
     if (expected.eigenvalue < 0.01) return expected;
     const double d11 = j11 + regularisation * pixels;
@@ -92,37 +92,39 @@ Expected expected_at(const PaddedPlanes& terms, index_t y, index_t x, int window
     return expected;
 }
 
-struct Case {
+struct WindowCase {
     Shape shape;
     int window;
     double regularisation;
     float gradients = 10;
 };
-std::string name_of(const Case& c) {
+std::string name_of(const WindowCase& c) {
     return core::text(c.shape.rows, "x", c.shape.columns, "_window", c.window, "_regularised",
                       static_cast<int>(1000 * c.regularisation), "_gradients",
                       static_cast<int>(100 * c.gradients));
 }
-void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
+void PrintTo(const WindowCase& c, std::ostream* stream) { *stream << name_of(c); }
 
-class Windows : public testing::TestWithParam<Case> {};
+class Windows : public testing::TestWithParam<WindowCase> {};
 
 INSTANTIATE_TEST_SUITE_P(All, Windows,
-                         testing::Values(Case{{17, 33}, 9, 0.1}, Case{{17, 33}, 9, 0},
-                                         Case{{17, 33}, 3, 10}, Case{{17, 33}, 5, 0},
-                                         Case{{40, 37}, 15, 0.1}, Case{{7, 8}, 21, 0.1},
-                                         Case{{1, 19}, 9, 0.1}, Case{{19, 1}, 9, 0},
-                                         Case{{1, 1}, 9, 0.1}, Case{{24, 16}, 9, 0.1, 0.3F},
-                                         Case{{24, 16}, 9, 0, 100}, Case{{31, 45}, 9, 0.1, 0.1F}),
+                         testing::Values(WindowCase{{17, 33}, 9, 0.1}, WindowCase{{17, 33}, 9, 0},
+                                         WindowCase{{17, 33}, 3, 10}, WindowCase{{17, 33}, 5, 0},
+                                         WindowCase{{40, 37}, 15, 0.1}, WindowCase{{7, 8}, 21, 0.1},
+                                         WindowCase{{1, 19}, 9, 0.1}, WindowCase{{19, 1}, 9, 0},
+                                         WindowCase{{1, 1}, 9, 0.1},
+                                         WindowCase{{24, 16}, 9, 0.1, 0.3F},
+                                         WindowCase{{24, 16}, 9, 0, 100},
+                                         WindowCase{{31, 45}, 9, 0.1, 0.1F}),
                          [](const auto& instance) { return name_of(instance.param); });
 
 TEST_P(Windows, GiveTheOraclesIncrement) {
-    const Case& c = GetParam();
+    const WindowCase& c = GetParam();
     const PaddedPlanes terms = random_terms(c.shape, {c.gradients}, 1);
     const Flow flow = solved(terms, c.window, c.regularisation);
     for (index_t y = 0; y < c.shape.rows; ++y) {
         for (index_t x = 0; x < c.shape.columns; ++x) {
-            const Expected e = expected_at(terms, y, x, c.window, c.regularisation);
+            const ExpectedFlow e = expected_at(terms, y, x, c.window, c.regularisation);
             // Rounding decides on which side of the threshold such a value is.
             if (std::abs(e.eigenvalue / 0.01 - 1) < 1e-3) continue;
             ASSERT_TRUE(std::abs(flow(0, y, x) - e.u) <= e.bound &&

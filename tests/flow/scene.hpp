@@ -64,12 +64,12 @@ struct Motion {
 };
 
 /// Two images of a moving scene, and the flow between them.
-struct Pair {
+struct ImagePair {
     Image image0;
     Image image1;
     Flow truth;
 
-    Pair(const Scene& scene, Shape shape, const Motion& motion)
+    ImagePair(const Scene& scene, Shape shape, const Motion& motion)
         : image0(image_of(shape, [&](index_t y, index_t x) { return seen(scene, {}, y, x); })),
           image1(image_of(
               shape, [&](index_t y, index_t x) { return seen(scene, motion.inverse(), y, x); })),

@@ -44,7 +44,7 @@ void expect_cpus(const Case& c, Shape shape, int s, const OnChipPlan& plan) {
     }
 }
 
-std::vector<Case> cases() {
+std::vector<Case> on_chip_cases() {
     std::vector<Case> chosen;
     for (const Case& c : all_gpu_cases()) {
         if (c.solver == Solver::cacg) chosen.push_back(c);
@@ -54,7 +54,7 @@ std::vector<Case> cases() {
 
 // Tiles with neighbours on all sides, wider and narrower than the reach of s steps.
 TEST(SimtCaOnChip, DoesWhatTheCpuDoesOnTilesOfAnySize) {
-    for (const Case& c : cases()) {
+    for (const Case& c : on_chip_cases()) {
         expect_cpus(c, {13, 17}, 3, {5, 6});
     }
     const Case usual{Solver::cacg, replicate, Stencil::five};

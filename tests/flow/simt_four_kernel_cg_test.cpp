@@ -9,7 +9,7 @@ namespace {
 
 using FourKernelRun = HostRun<core::Simt, bench::FourKernelCg<core::Simt>>;
 
-std::vector<Case> cases() {
+std::vector<Case> four_kernel_cases() {
     std::vector<Case> chosen;
     for (const Case& c : all_gpu_cases()) {
         if (c.solver == Solver::cacg) chosen.push_back(c);
@@ -23,7 +23,7 @@ TEST_P(SimtFourKernelCg, DoesWhatTheCpuDoes) {
     expect_cpus_result<FourKernelRun>(GetParam(), {37, 67}, 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, SimtFourKernelCg, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, SimtFourKernelCg, testing::ValuesIn(four_kernel_cases()),
                          [](const auto& given) { return name_of(given.param); });
 
 constexpr Case usual{Solver::cacg, replicate, Stencil::five};

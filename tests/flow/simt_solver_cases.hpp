@@ -62,8 +62,7 @@ template <class Run>
 void expect_same_bits_in_any_order(const Case& c, Shape shape) {
     const OwnedSystem system = system_of(c, shape);
     HostFlow reference;
-    for (const core::LaneOrder order :
-         {core::LaneOrder::forward, core::LaneOrder::reverse, core::LaneOrder::random}) {
+    for (const core::LaneOrder order : core::all_lane_orders) {
         HostFlow flow = zero_flow(shape);
         Run run(shape, iterated(c, 5), core::Simt(order, 3));
         run(system, flow);

@@ -96,22 +96,22 @@ Flow random_flow(Shape shape, double largest, unsigned seed) {
 /// maximum; the second interpolation multiplies errors by up to 5/4.
 constexpr double weight_bound = 2 * 4 * 8 * 1.25 * unit_roundoff * largest_value;
 
-double bound() { return weight_bound + signal::separable_bound(4, 4, 1.25, largest_value); }
+double warp_bound() { return weight_bound + signal::separable_bound(4, 4, 1.25, largest_value); }
 
-struct Case {
+struct WarpCase {
     Shape shape;
     Interpolation interpolation;
 };
-std::string name_of(const Case& c) {
+std::string name_of(const WarpCase& c) {
     return std::to_string(c.shape.rows) + "x" + std::to_string(c.shape.columns) +
            (c.interpolation == Interpolation::bicubic ? "_bicubic" : "_bilinear");
 }
-void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
+void PrintTo(const WarpCase& c, std::ostream* stream) { *stream << name_of(c); }
 
-class WarpedImage : public testing::TestWithParam<Case> {};
+class WarpedImage : public testing::TestWithParam<WarpCase> {};
 
-std::vector<Case> all_cases() {
-    std::vector<Case> cases;
+std::vector<WarpCase> all_cases() {
+    std::vector<WarpCase> cases;
     for (const Shape shape : {Shape{1, 1}, Shape{1, 9}, Shape{9, 1}, Shape{2, 2}, Shape{3, 3},
                               Shape{5, 15}, Shape{6, 16}, Shape{17, 33}, Shape{61, 67}}) {
         cases.push_back({shape, Interpolation::bilinear});
@@ -143,7 +143,7 @@ TEST_P(WarpedImage, BySubPixelsIsTheOracles) {
     const Image image = random_image(shape, 2);
     const Flow flow = random_flow(shape, 4, 3);
     expect_near(warped(image, flow, interpolation), warped_by_oracle(image, flow, interpolation),
-                bound());
+                warp_bound());
 }
 
 TEST_P(WarpedImage, FarOutsideRepeatsTheBorder) {
@@ -151,7 +151,7 @@ TEST_P(WarpedImage, FarOutsideRepeatsTheBorder) {
     const Image image = random_image(shape, 4);
     const Flow near_by = random_flow(shape, 100, 5);
     expect_near(warped(image, near_by, interpolation),
-                warped_by_oracle(image, near_by, interpolation), bound());
+                warped_by_oracle(image, near_by, interpolation), warp_bound());
     for (const float far : {1e6F, 1e10F, std::numeric_limits<float>::max()}) {
         for (const auto& [u, v] : {std::pair{far, 0.0F}, {-far, far}, {0.0F, -far}}) {
             const Flow flow = constant_flow(shape, u, v);
@@ -191,7 +191,7 @@ TEST_P(WarpByNoNumber, SamplesThePixelItself) {
             }
         }
         expect_near(warped(image, flow, interpolation),
-                    warped_by_oracle(image, flow, interpolation), bound());
+                    warped_by_oracle(image, flow, interpolation), warp_bound());
     }
 }
 
@@ -202,7 +202,8 @@ TEST(WarpOfARamp, MovesItByTheFlow) {
     for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::bicubic}) {
         const Image result = warped(ramp, constant_flow(shape, 0.25F, -1.5F), interpolation);
         for (index_t y = 4; y < 16; ++y) {
-            for (index_t x = 4; x < 26; ++x) EXPECT_NEAR(result(y, x), ramp(y, x) + 3.75, bound());
+            for (index_t x = 4; x < 26; ++x)
+                EXPECT_NEAR(result(y, x), ramp(y, x) + 3.75, warp_bound());
         }
     }
 }

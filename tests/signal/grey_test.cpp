@@ -14,7 +14,6 @@ namespace aperture::signal {
 namespace {
 
 using core::Host;
-using core::View;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -41,7 +40,7 @@ float luma_of(Sample red, Sample green, Sample blue) {
     const std::array<Sample, 3> samples{red, green, blue};
     float grey = -1;
     core::Cpu cpu(1);
-    to_grey(cpu, View<const Sample, 3, Host>(samples.data(), {3, 1, 1}), {&grey, {1, 1}});
+    to_grey(cpu, core::View<const Sample, 3, Host>(samples.data(), {3, 1, 1}), {&grey, {1, 1}});
     return grey;
 }
 
@@ -56,7 +55,7 @@ TEST(ToGrey, DividesSixteenBitsAsImageFilesAreRead) {
     for (int sample = 0; sample < 65536; ++sample) {
         const auto stored = static_cast<std::uint16_t>(sample);
         float grey = -1;
-        to_grey(cpu, View<const std::uint16_t, 3, Host>(&stored, {1, 1, 1}), {&grey, {1, 1}});
+        to_grey(cpu, core::View<const std::uint16_t, 3, Host>(&stored, {1, 1, 1}), {&grey, {1, 1}});
         ASSERT_EQ(grey, static_cast<float>(sample * 255.0 / 65535)) << sample;
     }
 }
@@ -64,7 +63,7 @@ TEST(ToGrey, DividesSixteenBitsAsImageFilesAreRead) {
 TEST(ToGrey, FillsAViewOfAnyStrides) {
     std::vector<float> columns(4, -1);
     core::Cpu cpu(2);
-    to_grey(cpu, View<const float, 3, Host>(pixels.data() + 8, {1, 2, 2}),
+    to_grey(cpu, core::View<const float, 3, Host>(pixels.data() + 8, {1, 2, 2}),
             {columns.data(), {2, 2}, {1, 2}});
     EXPECT_THAT(columns, ElementsAre(255, 90, 90, 90));
 }
@@ -78,7 +77,7 @@ TEST(ToGrey, RefusesOtherChannelsAndSizes) {
     core::Cpu cpu(1);
     refused(
         [&] {
-            to_grey(cpu, View<const float, 3, Host>(pixels.data(), {3, 1, 4}),
+            to_grey(cpu, core::View<const float, 3, Host>(pixels.data(), {3, 1, 4}),
                     {grey.data(), {4, 1}});
         },
         "grey image is 4 x 1, must be 1 x 4");
