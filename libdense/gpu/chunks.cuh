@@ -37,6 +37,25 @@ __device__ __forceinline__ void load_chunks(T (&to)[count], const T* from,
         }
     }
 }
+/// Loads a chunk of which no thread needs anything again: the first-level cache does not keep it.
+/// Nobody may write it meanwhile.
+template <class T>
+__device__ __forceinline__ void load_chunk_once(T (&to)[chunk_entries<T>], const T* from) {
+#if defined(__CUDA_ARCH__)
+    struct alignas(16) Words {
+        unsigned word[4];
+    } words;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.word[0]), "=r"(words.word[1]), "=r"(words.word[2]),
+                   "=r"(words.word[3])
+                 : "l"(from));
+    const Chunk<T> chunk = __builtin_bit_cast(Chunk<T>, words);
+    APERTURE_UNROLL
+    for (int i = 0; i < chunk_entries<T>; ++i) to[i] = chunk.entry[i];
+#else
+    load_chunks(to, from);
+#endif
+}
 /// Stores what `load_chunks` loads.
 template <int count, class T>
 __device__ __forceinline__ void store_chunks(T* to, const T (&from)[count],

@@ -288,13 +288,12 @@ struct SmallBlockProduct<core::Complex<float>> : BlockProduct<32, 32, 8, 4, 4, 4
 template <>
 struct SmallBlockProduct<double> : BlockProduct<32, 32, 16, 2, 16, 16, 6> {};
 
-/// Pieces of 16 bytes of a row from which on a thread of products_with_vectors loads two of two
-/// rows at once, instead of one of four rows. H100, terabytes a second of matrices of 1 GiB with
-/// four rows and with two: complex fp64 of order 2 3.02 3.10, 4 2.76 2.96, 16 2.72 3.05, 64 2.77
-/// 3.03, 128 2.82 3.03, fp64 of order 8 3.03 2.84, 16 2.87 2.95, 64 2.96 3.04, 128 2.87 3.06, fp32
-/// of 16 2.96 2.85, 32 2.90 2.94, 128 2.99 3.06.
-template <std::size_t entry_bytes>
-inline constexpr int least_deep_vector_pieces = entry_bytes == 16 ? 2 : 8;
+/// Chunks of a row from which on a thread of products_of_four_rows loads two at once of each, past
+/// the first-level cache. H200, terabytes a second of matrices of 1 GiB, one at once and two: fp32
+/// of order 32 4.31 4.21, 56 4.15 3.38, 64 4.30 4.34, 80 4.14 4.36, 128 4.37 4.53, fp64 of 28 4.13
+/// 3.37, 32 4.35 4.31, 64 4.31 4.33, 128 4.35 4.51, complex fp64 of 8 4.40 4.31, 16 4.40 4.37, 28
+/// 3.58 4.29, 64 4.18 4.32, 128 4.20 4.47.
+inline constexpr core::index_t least_chunks_for_two = 16;
 
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142

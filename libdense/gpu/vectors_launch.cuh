@@ -7,16 +7,46 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "aperture/dense/batch_mapping.hpp"
 #include "libdense/gpu/long_vectors.cuh"
 #include "libdense/gpu/products_launch.cuh"
 #include "libdense/gpu/products_with_vectors.cuh"
+#include "libdense/gpu/tuning.hpp"
 
 namespace aperture::dense::detail {
 
 /// The largest power of two up to `n`, which is 1 or more, as its logarithm.
 inline int log2_below(index_t n) { return std::bit_width(static_cast<unsigned long long>(n)) - 1; }
+
+/// y = alpha A x + beta y, or with conj(A), of matrices whose rows are contiguous chunks.
+template <class Executor, class E>
+void multiply_rows(Executor& executor, bool conjugate, E alpha, const KernelView<const E, 3>& a,
+                   const KernelView<const E, 2>& x, E beta, const KernelView<E, 2>& y) {
+    const index_t fours = core::ceil_div(a.extent[1], index_t(4));
+    const index_t chunks = a.extent[2] / chunk_entries<E>;
+    const bool two = chunks >= tuning::least_chunks_for_two;
+    const int lane_bits = log2_below(std::min<index_t>(chunks, 8));
+    // The fewest blocks that have whole problems.
+    const index_t of_block = vector_threads >> lane_bits;
+    const index_t problems = of_block / std::gcd(fours, of_block);
+    const index_t blocks = problems * fours / of_block;
+    const RowProductArguments<E> p{a,
+                                   x,
+                                   y,
+                                   alpha,
+                                   beta,
+                                   conjugate,
+                                   lane_bits,
+                                   static_cast<unsigned>(blocks),
+                                   static_cast<int>(problems),
+                                   FastDivider(static_cast<int>(fours))};
+    const index_t periods = core::ceil_div(a.extent[0], problems);
+    core::launch(
+        executor, two ? products_of_four_rows<E, 2> : products_of_four_rows<E, 1>,
+        core::LaunchConfig{dim3(core::blocks_for(periods * blocks, 1)), dim3(vector_threads)}, p);
+}
 
 /// y = alpha A x + beta y, or with conj(A).
 template <class Executor, class E>
@@ -32,36 +62,33 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
     const bool by_rows = !interleaved && rows > 1 && a.stride[1] == 1 && a.stride[2] != 1;
     const bool row_chunks = by_rows && is_in_chunks(a, 1);
     const bool depth_chunks = !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
+    // Shorter rows fill no sectors, and fewer are faster one by one.
+    if (depth_chunks && rows > 2 && depth > 2 * chunk) {
+        return multiply_rows(executor, conjugate, alpha, a, x, beta, y);
+    }
     p.units = static_cast<int>(row_chunks ? rows / chunk : rows);
     const index_t pieces = std::max<index_t>(depth_chunks ? depth / chunk : depth, 1);
-    const bool deep =
-        depth_chunks && rows > 1 && pieces >= tuning::least_deep_vector_pieces<sizeof(E)>;
     // Eight pieces fill lines or sectors. A warp has a long sum, and one of few, so that they are
     // on many multiprocessors.
-    const index_t most = deep                       ? std::min<index_t>(pieces / 2, 16)
-                         : pieces < 128 && rows > 1 ? 8
-                                                    : core::warp_size;
+    const index_t most = pieces < 128 && rows > 1 ? 8 : core::warp_size;
     if (by_rows) p.lane_shift = log2_below(std::min<index_t>(p.units, 8));
     if (!interleaved) {
         p.lane_bits =
             log2_below(std::min(pieces, by_rows ? core::warp_size >> p.lane_shift : most));
     }
     // Threads beyond a block's whole problems have nothing to do.
-    const int rows_at_once = deep ? vector_pieces_at_once / 2 : vector_pieces_at_once;
-    const int units_at_once = rows_at_once * vector_threads >> p.lane_bits;
+    const int units_at_once = vector_pieces_at_once * vector_threads >> p.lane_bits;
     p.by_problems = interleaved;
-    p.units_per_block = std::min(deep ? core::round_up(p.units, rows_at_once) : p.units,
-                                 interleaved ? core::warp_size : units_at_once);
+    p.units_per_block = std::min(p.units, interleaved ? core::warp_size : units_at_once);
     p.problems_per_block = units_at_once / p.units_per_block;
     if (interleaved) p.problems_per_block &= -core::warp_size;
     p.fastest = FastDivider(interleaved ? p.problems_per_block : p.units_per_block);
     p.row_blocks = static_cast<unsigned>(core::ceil_div(p.units, p.units_per_block));
     const index_t blocks = core::ceil_div(problems, index_t(p.problems_per_block)) * p.row_blocks;
     core::launch(executor,
-                 deep           ? products_with_vectors<E, 1, chunk, 2>
-                 : row_chunks   ? products_with_vectors<E, chunk, 1, 1>
-                 : depth_chunks ? products_with_vectors<E, 1, chunk, 1>
-                                : products_with_vectors<E, 1, 1, 1>,
+                 row_chunks     ? products_with_vectors<E, chunk, 1>
+                 : depth_chunks ? products_with_vectors<E, 1, chunk>
+                                : products_with_vectors<E, 1, 1>,
                  core::LaunchConfig{dim3(core::blocks_for(blocks, 1)), dim3(vector_threads)}, p);
 }
 

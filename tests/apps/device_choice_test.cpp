@@ -93,7 +93,8 @@ TEST(WithExecutor, FailsWhereTheGpuThatWasAskedForIsNotUsable) {
 }
 
 TEST(WithExecutor, BeginsAgainOnTheCpuWhereTheGpuIsUnfit) {
-    if (const auto reason = tests::UsableGpu::why_not(); !reason.empty()) GTEST_SKIP() << reason;
+    if (const auto reason = aperture::tests::UsableGpu::why_not(); !reason.empty())
+        GTEST_SKIP() << reason;
     const core::UnfitDevice unfit("out of memory");
     testing::internal::CaptureStderr();
     EXPECT_THAT(gpus_taken(DeviceKind::automatic, unfit), testing::ElementsAre(true, false));

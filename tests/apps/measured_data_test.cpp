@@ -11,22 +11,18 @@
 #include "aperture/stap/conventional.hpp"
 #include "aperture/stap/steering.hpp"
 #include "tests/apps/program_run.hpp"
+#include "tests/median.hpp"
 #include "tests/shared_data.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
+using aperture::tests::median;
 using aperture::tests::TemporaryFolder;
 using testing::HasSubstr;
 
 constexpr auto absent = "measured radar data is not here (APERTURE_DATA names its folder)";
-
-double median(std::vector<float> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 struct MountainTopCase {
     int taps;

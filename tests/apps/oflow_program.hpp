@@ -12,6 +12,7 @@
 #include "aperture/media/flow_file.hpp"
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
+#include "tests/median.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace aperture::apps::tests {
@@ -20,11 +21,7 @@ namespace aperture::apps::tests {
 inline constexpr double shift_u = 1.4;
 inline constexpr double shift_v = -0.7;
 
-inline double median(std::vector<float> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
+using aperture::tests::median;
 
 inline std::vector<float> component(const core::Array<float, 3>& flow, core::index_t i) {
     const core::index_t pixels = flow.size() / 2;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "aperture/core/array.hpp"
 #include "aperture/media/result_file.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/temporary_folder.hpp"

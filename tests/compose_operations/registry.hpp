@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "aperture/compose/registry.hpp"
+#include "aperture/compose/operation.hpp"
 #include "aperture/compose_operations/flow.hpp"
 #include "aperture/compose_operations/stap.hpp"
 

@@ -25,14 +25,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string error_of_reading(const std::filesystem::path& path) {
-    return error_of([&] {
-        CubeReader reader({path});
-        core::Array<std::complex<float>, 3> samples(reader.info().shape());
-        reader.read(samples);
-    });
-}
-
 Handle compound(const std::vector<std::pair<std::string, hid_t>>& members) {
     std::size_t bytes = 0;
     for (const auto& member : members) bytes += H5Tget_size(member.second);
@@ -251,7 +243,8 @@ TEST_P(BadCube, IsRefusedWithTheReason) {
     const TemporaryFolder folder;
     const std::filesystem::path path = folder / "cube.h5";
     GetParam().write(path);
-    EXPECT_THAT(error_of_reading(path), StartsWith(path.string() + ": " + GetParam().expected));
+    EXPECT_THAT(error_of_reading_cube(path),
+                StartsWith(path.string() + ": " + GetParam().expected));
 }
 
 TEST(BadCube, DatasetAskedForIsNotThere) {
@@ -270,7 +263,7 @@ TEST(BadCube, UnreadableFile) {
     const std::filesystem::path path = folder / "cube.h5";
     write_cube(path, {});
     std::filesystem::permissions(path, std::filesystem::perms::none);
-    EXPECT_EQ(error_of_reading(path), path.string() + ": permission denied");
+    EXPECT_EQ(error_of_reading_cube(path), path.string() + ": permission denied");
 }
 
 TEST(BadCube, TruncatedAnywhereIsRefused) {
@@ -281,13 +274,13 @@ TEST(BadCube, TruncatedAnywhereIsRefused) {
         if (chunked) cube.chunk = {1, 5, 7};
         write_cube(path, cube);
         const std::string whole = read_bytes(path);
-        EXPECT_EQ(error_of_reading(path), "");
+        EXPECT_EQ(error_of_reading_cube(path), "");
         for (std::size_t length = 8; length < whole.size(); length += 97) {
             write_bytes(path, whole.substr(0, length));
-            EXPECT_THAT(error_of_reading(path), HasSubstr("file is truncated")) << length;
+            EXPECT_THAT(error_of_reading_cube(path), HasSubstr("file is truncated")) << length;
         }
         write_bytes(path, whole.substr(0, whole.size() - 1));
-        EXPECT_EQ(error_of_reading(path), path.string() + ": file is truncated");
+        EXPECT_EQ(error_of_reading_cube(path), path.string() + ": file is truncated");
     }
 }
 
@@ -312,7 +305,7 @@ TEST(BadCube, DamagedBytesNeverCrash) {
             damaged[random() % damaged.size()] ^= static_cast<char>(1U << random() % 8);
         }
         write_bytes(path, damaged);
-        refused += error_of_reading(path).empty() ? 0 : 1;
+        refused += error_of_reading_cube(path).empty() ? 0 : 1;
     }
     EXPECT_GT(refused, 20);
     EXPECT_LT(refused, 300);

@@ -51,7 +51,7 @@ std::vector<hsize_t> extents_of(const CpiCube& cube) {
 }
 
 /// The numbers of a cube in the order of its file.
-std::vector<std::complex<float>> values_of(const CpiCube& cube) {
+std::vector<std::complex<float>> samples_of(const CpiCube& cube) {
     const std::vector<hsize_t> extents = extents_of(cube);
     std::vector<std::complex<float>> values(extents[0] * extents[1] * extents[2] * extents[3]);
     for (std::size_t v = 0; v < values.size(); ++v) {
@@ -90,7 +90,7 @@ Handle pair_of(hid_t number) {
 }
 
 void write(const std::filesystem::path& path, const CpiCube& cube) {
-    const std::vector<std::complex<float>> values = values_of(cube);
+    const std::vector<std::complex<float>> values = samples_of(cube);
     std::vector<hsize_t> extents = extents_of(cube);
     std::vector<hsize_t> chunk = cube.chunk;
     std::vector<float> parts;
@@ -359,7 +359,7 @@ TEST_F(CpiCubes, ThatAreOnlyPartlyThereAreRefused) {
 
 TEST_F(CpiCubes, OfNumPy) {
     const CpiCube cube{};
-    const std::vector<std::complex<float>> values = values_of(cube);
+    const std::vector<std::complex<float>> values = samples_of(cube);
     const std::string data(reinterpret_cast<const char*>(values.data()), 8 * values.size());
     const auto words = [](const std::string& rest) {
         return std::string("\x93NUMPY\x01\x00\x40\x00", 10) + rest +
@@ -370,7 +370,7 @@ TEST_F(CpiCubes, OfNumPy) {
 
     // In Fortran order the file has range, pulse, channel, cpi.
     const std::vector<std::complex<float>> reversed =
-        values_of({.axes = {"range", "pulse", "channel", "cpi"}});
+        samples_of({.axes = {"range", "pulse", "channel", "cpi"}});
     write_bytes(path_,
                 words("{'descr':'<c8','fortran_order':True,'shape':(3,4,5,7)}") +
                     std::string(reinterpret_cast<const char*>(reversed.data()), data.size()));

@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "aperture/core/error.hpp"
+#include "aperture/media/cube_file.hpp"
 
 namespace aperture::media::tests {
 namespace {
@@ -219,6 +220,14 @@ std::string error_of(const std::function<void()>& call) {
         return error.what();
     }
     return "";
+}
+
+std::string error_of_reading_cube(const std::filesystem::path& path) {
+    return error_of([&] {
+        CubeReader reader({path});
+        core::Array<std::complex<float>, 3> samples(reader.info().shape());
+        reader.read(samples);
+    });
 }
 
 void expect_samples(const StoredCube& cube,

@@ -68,6 +68,7 @@ void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 
 /// The text of the core::InvalidArgument that `call` must throw, "" if it throws nothing.
 std::string error_of(const std::function<void()>& call);
+std::string error_of_reading_cube(const std::filesystem::path& path);
 
 /// Expects that `read` holds the range cells [begin, begin + extent) of `cube`.
 void expect_samples(const StoredCube& cube,

@@ -26,8 +26,6 @@ using signal::colour_at;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
 struct Arrow {
     float u;
     float v;
@@ -45,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(All, ArrowTo,
 
 TEST_P(ArrowTo, LeadsFromItsPixelToTwiceItsMotion) {
     const auto [u, v, tip_x, tip_y] = GetParam();
-    Array<float, 3> flow = constant_flow(41, 41, nan, nan);
+    Array<float, 3> flow = constant_flow(41, 41, NAN, NAN);
     flow(0, 20, 20) = u;
     flow(1, 20, 20) = v;
     const Array<float, 3> image = constant_flow(41, 41, 100, 0);
@@ -99,13 +97,13 @@ TEST(ArrowFigure, StandInTheMiddleOfTiles) {
 }
 
 TEST(ArrowFigure, OverTheDarkenedGreyOfAColourImage) {
-    const Array<float, 3> flow = constant_flow(2, 2, nan, nan);
+    const Array<float, 3> flow = constant_flow(2, 2, NAN, NAN);
     Array<float, 3> image({3, 2, 2});
     for (float& value : image) value = 0;
     image(0, 0, 0) = 200;
     image(1, 0, 1) = 200;
     image(2, 1, 0) = 200;
-    image(0, 1, 1) = nan;
+    image(0, 1, 1) = NAN;
     const auto grey = [](std::uint8_t level) { return Colour{level, level, level}; };
     const Picture picture = arrow_figure(image, flow, 1).pixels();
     EXPECT_EQ(picture.at(0, 0), grey(30));

@@ -34,7 +34,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::string little_endian(std::uint32_t value) {
@@ -69,7 +68,7 @@ TEST(Flo, ComesBackByteForByteUnknownPixelsIncluded) {
     const TemporaryFolder folder;
     const auto quiet = std::bit_cast<float>(std::uint32_t{0xffc12345});
     const std::string bytes = flo(2, 3,
-                                  {1.666666752e9F, 1.666666752e9F, nan, 0, 1e-42F, -0.0F, quiet,
+                                  {1.666666752e9F, 1.666666752e9F, NAN, 0, 1e-42F, -0.0F, quiet,
                                    infinity, -3.25F, 1e9F, unknown_flow, unknown_flow});
     write_bytes(folder / "a.flo", bytes);
     const Array<float, 3> flow = read_flow(folder / "a.flo");
@@ -210,7 +209,7 @@ TEST(Kitti, ComesBackWithinHalfAStep) {
         }
     }
     ASSERT_LT(flow(0, 8, 12), 511.98F);
-    flow(0, 4, 4) = nan;
+    flow(0, 4, 4) = NAN;
     flow(1, 5, 5) = unknown_flow;
     write_flow(folder / "a.png", flow);
     const Array<float, 3> back = read_flow(folder / "a.png");

@@ -79,14 +79,6 @@ void expect_cube(const std::filesystem::path& path, const StoredCube& cube,
     expect_samples(cube, samples);
 }
 
-std::string error_of_reading(const std::filesystem::path& path) {
-    return error_of([&] {
-        CubeReader reader({path});
-        Samples samples(reader.info().shape());
-        reader.read(samples);
-    });
-}
-
 TEST(NpyCube, HasTheNumbersAndTheNameOfItsHdf5File) {
     const TemporaryFolder folder;
     for (const std::string number : {"float16", "float32", "float64", "int8", "uint8", "int16",
@@ -159,9 +151,10 @@ TEST(NpyCube, InFortranOrderHasTheAxesOfTheArray) {
               "range,channel,pulse");
 
     write_bytes(path, npy(words_of("'<f4'", "(4, 5, 6, 2)", "True"), std::string(960, '\0')));
-    EXPECT_EQ(error_of_reading(path), path.string() +
-                                          ": is an array of real numbers in Fortran order; save "
-                                          "numpy.ascontiguousarray(array) instead");
+    EXPECT_EQ(error_of_reading_cube(path),
+              path.string() +
+                  ": is an array of real numbers in Fortran order; save "
+                  "numpy.ascontiguousarray(array) instead");
 }
 
 TEST(NpyCube, OfRealNumbersMayHaveItsPartsFirst) {
@@ -205,8 +198,9 @@ TEST(NpyCube, IsReadTwiceAtOnceAndStaysAsItIs) {
 TEST(NpyCube, IsNoPipeAndNoFolder) {
     const TemporaryFolder folder;
     ASSERT_EQ(::mkfifo((folder / "pipe.npy").c_str(), 0600), 0);
-    EXPECT_THAT(error_of_reading(folder / "pipe.npy"), EndsWith("pipe.npy: not a regular file"));
-    EXPECT_THAT(error_of_reading(folder / "none.npy"), EndsWith("none.npy: no such file"));
+    EXPECT_THAT(error_of_reading_cube(folder / "pipe.npy"),
+                EndsWith("pipe.npy: not a regular file"));
+    EXPECT_THAT(error_of_reading_cube(folder / "none.npy"), EndsWith("none.npy: no such file"));
 }
 
 TEST(NpyCube, WhoseFileShrinksIsRefused) {
@@ -328,7 +322,8 @@ TEST_P(BadNpyCube, IsRefusedWithTheReason) {
     const TemporaryFolder folder;
     const std::filesystem::path path = folder / "cube.npy";
     write_bytes(path, GetParam().bytes);
-    EXPECT_THAT(error_of_reading(path), StartsWith(path.string() + ": " + GetParam().expected));
+    EXPECT_THAT(error_of_reading_cube(path),
+                StartsWith(path.string() + ": " + GetParam().expected));
 }
 
 TEST(BadNpyCube, TruncatedAnywhereIsRefused) {
@@ -337,7 +332,7 @@ TEST(BadNpyCube, TruncatedAnywhereIsRefused) {
     const std::string whole = npy(good, std::string(192, '\0'));
     for (std::size_t length = 6; length < whole.size(); ++length) {
         write_bytes(path, whole.substr(0, length));
-        EXPECT_THAT(error_of_reading(path), HasSubstr("file is truncated")) << length;
+        EXPECT_THAT(error_of_reading_cube(path), HasSubstr("file is truncated")) << length;
     }
 }
 
@@ -354,7 +349,7 @@ TEST(BadNpyCube, DamagedHeadersNeverCrash) {
             damaged[6 + random() % 100] ^= static_cast<char>(1U << random() % 8);
         }
         write_bytes(path, damaged);
-        const std::string error = error_of_reading(path);
+        const std::string error = error_of_reading_cube(path);
         refused += error.empty() ? 0 : 1;
         EXPECT_THAT(error, testing::AnyOf("", StartsWith(path.string() + ": ")));
     }

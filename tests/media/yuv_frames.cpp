@@ -15,7 +15,7 @@ namespace aperture::media::tests {
 namespace {
 
 using core::index_t;
-using Levels = core::Array<std::uint8_t, 2>;
+using Plane = core::Array<std::uint8_t, 2>;
 
 Picture noise(int width, int height) {
     std::mt19937 random(7);
@@ -47,8 +47,7 @@ std::array<double, 3> mean(const Picture& picture, index_t row, index_t column, 
     return sum;
 }
 
-void expect_component(const Picture& picture, const Levels& plane, std::size_t component,
-                      int size) {
+void expect_component(const Picture& picture, const Plane& plane, std::size_t component, int size) {
     const auto [rows, columns] = plane.extent();
     for (index_t row = 0; row < rows; ++row) {
         for (index_t column = 0; column < columns; ++column) {
@@ -66,9 +65,9 @@ TEST(YuvFrame, HasTheNearestLevels) {
         const Picture picture = noise(width, height);
         const index_t rows = (height + 1) / 2;
         const index_t columns = (width + 1) / 2;
-        Levels y({2 * rows, 2 * columns});
-        Levels cb({rows, columns});
-        Levels cr({rows, columns});
+        Plane y({2 * rows, 2 * columns});
+        Plane cb({rows, columns});
+        Plane cr({rows, columns});
         store_yuv(picture, {y, cb, cr});
         expect_component(picture, y, 0, 1);
         expect_component(picture, cb, 1, 2);
@@ -83,9 +82,9 @@ TEST(YuvFrame, KeepsToItsRange) {
           std::tuple{Colour{0, 0, 255}, std::array{41, 240, 110}},
           std::tuple{Colour{255, 0, 0}, std::array{81, 90, 240}},
           std::tuple{Colour{255, 255, 0}, std::array{210, 16, 146}}}) {
-        Levels y({2, 2});
-        Levels cb({1, 1});
-        Levels cr({1, 1});
+        Plane y({2, 2});
+        Plane cb({1, 1});
+        Plane cr({1, 1});
         store_yuv(Picture(2, 2, colour), {y, cb, cr});
         EXPECT_EQ(y(1, 1), levels[0]);
         EXPECT_EQ(cb(0, 0), levels[1]);
