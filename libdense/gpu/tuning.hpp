@@ -295,6 +295,12 @@ struct SmallBlockProduct<double> : BlockProduct<32, 32, 16, 2, 16, 16, 6> {};
 /// 3.58 4.29, 64 4.18 4.32, 128 4.20 4.47.
 inline constexpr core::index_t least_chunks_for_two = 16;
 
+/// Bytes of a block's matrices and vectors in products_of_runs, for which it has whole lines of
+/// memory, and the most that they may be.
+inline constexpr core::index_t vector_run_bytes = 24 * 1024;
+inline constexpr core::index_t most_vector_line_bytes = 40 * 1024;
+inline constexpr core::index_t most_vector_run_bytes = 64 * 1024;
+
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142
 /// registers, 1.4 and 2.0 with 96 and 128, and reflectors loaded twice.

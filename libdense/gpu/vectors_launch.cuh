@@ -12,6 +12,7 @@
 #include "aperture/dense/batch_mapping.hpp"
 #include "libdense/gpu/long_vectors.cuh"
 #include "libdense/gpu/products_launch.cuh"
+#include "libdense/gpu/products_of_runs.cuh"
 #include "libdense/gpu/products_with_vectors.cuh"
 #include "libdense/gpu/tuning.hpp"
 
@@ -48,6 +49,65 @@ void multiply_rows(Executor& executor, bool conjugate, E alpha, const KernelView
         core::LaunchConfig{dim3(core::blocks_for(periods * blocks, 1)), dim3(vector_threads)}, p);
 }
 
+/// Problems of a block of products_of_runs, or 0 if others multiply faster.
+template <class E>
+int problems_of_run(const KernelView<const E, 3>& a, const KernelView<const E, 2>& x) {
+    const auto [problems, rows, depth] = a.extent;
+    const auto begins_on_chunk = [](const void* data) {
+        return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+    };
+    const bool in_rows = a.stride[1] == depth || rows == 1;
+    const bool gapless = problems > 1 && depth > 0 && a.stride[0] == rows * depth &&
+                         x.stride[0] == depth &&
+                         ((in_rows && (a.stride[2] == 1 || depth == 1)) ||
+                          (a.stride[1] == 1 && a.stride[2] == rows)) &&
+                         (x.stride[1] == 1 || depth == 1);
+    if (!gapless || !begins_on_chunk(a.data) || !begins_on_chunk(x.data)) return 0;
+    // Neighbouring threads have the first entries of neighbouring rows.
+    constexpr index_t banks = 128 / sizeof(E);
+    if (in_rows && rows > 1 && std::gcd(depth, banks) >= index_t(sizeof(E))) return 0;
+    const auto bytes = [&](index_t many) { return many * (rows + 1) * depth * index_t(sizeof(E)); };
+    const auto problems_of = [&](index_t unit) {
+        return unit / std::gcd(unit, depth * index_t(sizeof(E)));
+    };
+    index_t unit = problems_of(128);
+    if (bytes(unit) > tuning::most_vector_line_bytes) unit = problems_of(16);
+    const index_t at_once = core::ceil_div(tuning::vector_run_bytes, bytes(unit)) * unit;
+    const bool fits =
+        bytes(at_once) <= tuning::most_vector_run_bytes && at_once * rows >= core::warp_size;
+    return fits ? static_cast<int>(at_once) : 0;
+}
+
+/// y = alpha A x + beta y, or with conj(A), of that many problems a block.
+template <class Executor, class E>
+void multiply_runs(Executor& executor, bool conjugate, E alpha, const KernelView<const E, 3>& a,
+                   const KernelView<const E, 2>& x, E beta, const KernelView<E, 2>& y,
+                   int problems) {
+    const auto rows = static_cast<int>(a.extent[1]);
+    const auto depth = static_cast<int>(a.extent[2]);
+    const bool in_rows = rows == 1 || a.stride[1] == depth;
+    RunProductArguments<E> p{a.data,
+                             x.data,
+                             y,
+                             alpha,
+                             beta,
+                             conjugate,
+                             FastDivider(rows),
+                             depth,
+                             in_rows ? depth : 1,
+                             in_rows ? 1 : rows,
+                             problems,
+                             0};
+    while (problems * rows << p.lane_bits < vector_threads / 2 && 2 << p.lane_bits <= depth) {
+        ++p.lane_bits;
+    }
+    const auto entries = static_cast<std::size_t>(problems * (rows + 1) * depth);
+    core::launch(executor, products_of_runs<E>,
+                 core::LaunchConfig{dim3(core::blocks_for(a.extent[0], problems)),
+                                    dim3(vector_threads), sizeof(E) * entries},
+                 p);
+}
+
 /// y = alpha A x + beta y, or with conj(A).
 template <class Executor, class E>
 void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelView<const E, 3>& a,
@@ -62,6 +122,8 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
     const bool by_rows = !interleaved && rows > 1 && a.stride[1] == 1 && a.stride[2] != 1;
     const bool row_chunks = by_rows && is_in_chunks(a, 1);
     const bool depth_chunks = !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
+    const int of_run = problems_of_run(a, x);
+    if (of_run > 0) return multiply_runs(executor, conjugate, alpha, a, x, beta, y, of_run);
     // Shorter rows fill no sectors, and fewer are faster one by one.
     if (depth_chunks && rows > 2 && depth > 2 * chunk) {
         return multiply_rows(executor, conjugate, alpha, a, x, beta, y);

@@ -37,8 +37,8 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 /// Motion per frame of a test's sequence, in pixels.
-constexpr double shift_u = 1.5;
-constexpr double shift_v = -0.5;
+constexpr double pan_u = 1.5;
+constexpr double pan_v = -0.5;
 
 double mean(const core::Array<float, 3>& flow, index_t plane) {
     double sum = 0;
@@ -55,7 +55,7 @@ class OflowSequence : public testing::Test {
     void write_frames(int count) {
         std::filesystem::create_directory(folder_ / "frames");
         for (int i = 0; i < count; ++i) {
-            write_texture(frame(i), {.width = 64, .height = 48}, -i * shift_u, -i * shift_v);
+            write_texture(frame(i), {.width = 64, .height = 48}, -i * pan_u, -i * pan_v);
         }
     }
     path frame(int i) const { return folder_ / ("frames/f" + std::to_string(i + 8) + ".pgm"); }
@@ -64,8 +64,8 @@ class OflowSequence : public testing::Test {
     }
     void expect_flow(const std::string& file, double frames = 1) const {
         const auto flow = media::read_flow(folder_ / file);
-        EXPECT_NEAR(mean(flow, 0), frames * shift_u, 0.1) << file;
-        EXPECT_NEAR(mean(flow, 1), frames * shift_v, 0.1) << file;
+        EXPECT_NEAR(mean(flow, 0), frames * pan_u, 0.1) << file;
+        EXPECT_NEAR(mean(flow, 1), frames * pan_v, 0.1) << file;
     }
     TemporaryFolder folder_;
 };
@@ -136,11 +136,11 @@ TEST_F(OflowSequence, DrawsAllPicturesOnOneScale) {
     if (!have_figures || !APERTURE_OPENCV) GTEST_SKIP() << "built without Cairo or OpenCV";
     write_frames(3);
     // The last pair moves twice as far.
-    write_texture(frame(2), {.width = 64, .height = 48}, -3 * shift_u, -3 * shift_v);
+    write_texture(frame(2), {.width = 64, .height = 48}, -3 * pan_u, -3 * pan_v);
     ASSERT_EQ(run({folder_ / "frames", "--report", folder_ / "r.json"}).status, 0);
     const auto report = read_json(folder_ / "r.json");
     const double largest = report["results"]["largest_motion"];
-    EXPECT_NEAR(largest, 2 * std::hypot(shift_u, shift_v), 0.8);
+    EXPECT_NEAR(largest, 2 * std::hypot(pan_u, pan_v), 0.8);
     for (const std::string file : {"frames.flow/000000", "frames.flow/000001"}) {
         const auto flow = media::read_flow(folder_ / (file + ".flo"));
         const auto wanted = media::flow_figure(flow, largest).pixels();
@@ -188,7 +188,7 @@ TEST_F(OflowSequence, StartsAnewWhereTheFlowBeforeDoesNotHelp) {
     for (const int i : {3, 4}) {
         write_texture(frame(i), {.width = 64, .height = 48}, 700, 300);
     }
-    write_texture(frame(5), {.width = 64, .height = 48}, 700 - shift_u, 300 - shift_v);
+    write_texture(frame(5), {.width = 64, .height = 48}, 700 - pan_u, 300 - pan_v);
     ASSERT_EQ(run({folder_ / "frames", "--no-picture", "--report", folder_ / "r.json"}).status, 0);
     const auto report = read_json(folder_ / "r.json");
     EXPECT_EQ(report["results"]["pairs"], 5);

@@ -95,13 +95,12 @@ class BlasSuite : public Suite<SomeCombination> {
         }
     }
 
-    void check_gemv(Op op, int rows, int columns, T alpha, T beta, Order layout,
-                    core::index_t gap) {
+    void check_gemv(Op op, int rows, int columns, T alpha, T beta, Order layout, core::index_t gap,
+                    core::index_t problems = core::lanes<R> + 3) {
         // A vector lies by problems or by entries.
         const Order of_vectors = layout == Order::problems ? layout : Order::columns;
         SCOPED_TRACE(::testing::Message() << rows << " x " << columns << ", op " << int(op)
                                           << ", layout " << int(layout) << ", beta " << beta);
-        const core::index_t problems = core::lanes<R> + 3;
         const Batch a = this->random_batch(problems, rows, columns, layout, gap, 4);
         const bool turned = op != Op::none;
         const Batch x =
@@ -258,6 +257,11 @@ TYPED_TEST_P(BlasSuite, MultipliesVectors) {
         this->check_gemv(Op::transposed, n, n, one, some, Order::columns, 0);
     }
     this->check_gemv(Op::none, 3, 0, one, some, Order::columns, 0);
+    // Several blocks of a GPU, the last of which is not full.
+    for (Op op : ops) {
+        this->check_gemv(op, 3, 5, some, zero, Order::columns, 0, 1001);
+        this->check_gemv(op, 12, 16, some, one, Order::columns, 0, 100);
+    }
     if (!TypeParam::Runner::emulated) {
         this->check_gemv(Op::none, 256, 128, one, zero, Order::columns, 0);
     }
