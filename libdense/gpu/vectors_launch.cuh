@@ -65,7 +65,7 @@ int problems_of_run(const KernelView<const E, 3>& a, const KernelView<const E, 2
     if (!gapless || !begins_on_chunk(a.data) || !begins_on_chunk(x.data)) return 0;
     // Neighbouring threads have the first entries of neighbouring rows.
     constexpr index_t banks = 128 / sizeof(E);
-    if (in_rows && rows > 1 && std::gcd(depth, banks) >= index_t(sizeof(E))) return 0;
+    if (in_rows && std::gcd(depth, banks) >= index_t(sizeof(E))) return 0;
     const auto bytes = [&](index_t many) { return many * (rows + 1) * depth * index_t(sizeof(E)); };
     const auto problems_of = [&](index_t unit) {
         return unit / std::gcd(unit, depth * index_t(sizeof(E)));
@@ -98,9 +98,9 @@ void multiply_runs(Executor& executor, bool conjugate, E alpha, const KernelView
                              in_rows ? 1 : rows,
                              problems,
                              0};
-    while (problems * rows << p.lane_bits < vector_threads / 2 && 2 << p.lane_bits <= depth) {
-        ++p.lane_bits;
-    }
+    // Threads that share a row of columns may load from one bank.
+    const int busy = in_rows ? vector_threads : vector_threads / 2;
+    while (problems * rows << p.lane_bits < busy && 2 << p.lane_bits <= depth) ++p.lane_bits;
     const auto entries = static_cast<std::size_t>(problems * (rows + 1) * depth);
     core::launch(executor, products_of_runs<E>,
                  core::LaunchConfig{dim3(core::blocks_for(a.extent[0], problems)),
