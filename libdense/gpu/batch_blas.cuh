@@ -25,6 +25,30 @@ int lanes_of(const KernelView<const E, 2>& batch, index_t pieces) {
     return 1 << log2_below(std::clamp<index_t>(pieces, 1, most));
 }
 
+/// Vectors of a block of norms_of_runs, or 0.
+template <class E>
+int problems_of_run(const KernelView<const E, 2>& a) {
+    const bool gapless = a.extent[0] > 1 && a.extent[1] > 0 && a.stride[0] == a.extent[1] &&
+                         (a.stride[1] == 1 || a.extent[1] == 1);
+    const bool begins_on_chunk = reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
+    return gapless && begins_on_chunk ? problems_of_run(1, a.extent[1] * index_t(sizeof(E))) : 0;
+}
+
+template <class E, class Executor>
+void find_norms_of_runs(Executor& executor, const KernelView<const E, 2>& a,
+                        const KernelView<RealOf<E>, 1>& result, int problems) {
+    const auto n = static_cast<int>(a.extent[1]);
+    const bool in_chunks = n % chunk_entries<E> == 0;
+    const int pieces = std::min(in_chunks ? n / chunk_entries<E> : n, core::warp_size);
+    int lanes = 1;
+    while (problems * lanes < vector_threads && 2 * lanes <= pieces) lanes *= 2;
+    core::launch(
+        executor, in_chunks ? norms_of_runs<E, chunk_entries<E>> : norms_of_runs<E, 1>,
+        core::LaunchConfig{dim3(core::blocks_for(a.extent[0], problems)), dim3(vector_threads),
+                           sizeof(E) * static_cast<std::size_t>(problems * n)},
+        RunNormArguments<E>{a.data, result, n, problems, lanes});
+}
+
 template <class E, class Executor>
 E* scratch_entries(Executor& executor, index_t entries) {
     return reinterpret_cast<E*>(executor.scratch(sizeof(E) * static_cast<std::size_t>(entries)));
@@ -71,6 +95,9 @@ void launch_norm(Executor& executor, VectorBatch<const T, typename Executor::Spa
     expects_norm(a, result);
     if (a.extent[0] == 0) return;
     NormArguments<E> arguments{core::kernel_view(a), core::kernel_view(result), {}, 0};
+    if (const int of_run = detail::problems_of_run(arguments.a); of_run > 0) {
+        return detail::find_norms_of_runs(executor, arguments.a, arguments.result, of_run);
+    }
     const bool in_chunks = detail::is_in_chunks(arguments.a, 1);
     const int lanes =
         detail::lanes_of(arguments.a, a.extent[1] / (in_chunks ? chunk_entries<E> : 1));

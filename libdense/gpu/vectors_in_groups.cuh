@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "libdense/gpu/batch_tile.cuh"
 #include "libdense/gpu/block_matrix.cuh"
-#include "libdense/gpu/products_with_vectors.cuh"
+#include "libdense/gpu/products_of_runs.cuh"
 
 namespace aperture::dense {
 
@@ -30,6 +32,45 @@ __device__ __forceinline__ V group_reduce(int lanes, V value, Combine combine = 
     return value;
 }
 
+/// The norm of a group's vector of n entries, whose squares have the sum `sum`. Where that
+/// overflowed or vanished, entry(i) is called twice more for each: for the largest and, scaled by a
+/// power of two, for its square. All lanes of the warp must call.
+template <class R, class Entry>
+__device__ __forceinline__ R norm_of_group(int lanes, int lane, index_t n, R sum,
+                                           const Entry& entry) {
+    constexpr R least =
+        smallest_normal<R> * (sizeof(R) == sizeof(float) ? R(1ull << 24) : R(1ull << 53));
+    const bool safe = n == 0 || (sum >= least && sum <= largest_finite<R>);
+    if (!__any_sync(core::full_warp, !safe)) return sqrt(sum);
+    R largest = R(0);
+    R infinite = R(0);
+    for (index_t i = lane; i < n && !safe; i += lanes) {
+        const auto value = entry(i);
+        const auto add_part = [&](R part) {
+            const R size = magnitude(part);
+            largest = core::Maximum()(largest, size);
+            // Infinities and NaN give themselves.
+            if (!(size <= largest_finite<R>)) infinite += size;
+        };
+        add_part(core::real_part(value));
+        if constexpr (core::is_complex<std::decay_t<decltype(value)>>) add_part(value.im);
+    }
+    largest = group_reduce(lanes, largest, core::Maximum());
+    infinite = group_reduce(lanes, infinite);
+    const bool finite = infinite == R(0);
+    const int exponent = !safe && finite && largest > R(0) ? ilogb(largest) : 0;
+    R scaled_sum = R(0);
+    for (index_t i = lane; i < n && !safe && finite; i += lanes) {
+        // In two steps: the factor alone might overflow.
+        auto value = entry(i) * ldexp(R(1), -exponent / 2);
+        value = value * ldexp(R(1), -exponent - -exponent / 2);
+        scaled_sum = core::add_norm(scaled_sum, value);
+    }
+    scaled_sum = group_reduce(lanes, scaled_sum);
+    if (safe) return sqrt(sum);
+    return finite ? ldexp(sqrt(scaled_sum), exponent) : infinite;
+}
+
 /// Operands of `norm_in_groups`.
 template <class T>
 struct NormArguments {
@@ -39,9 +80,8 @@ struct NormArguments {
     int lanes;
 };
 
-/// result = ||a||_2. Where squares overflow or vanish, the entries are loaded twice more: for the
-/// largest and, scaled by a power of two, for their squares. Thread: every `lanes`-th entry of a
-/// vector. Block: 256 threads, 256 / lanes vectors. Grid: vectors on x.
+/// result = ||a||_2. Thread: every `lanes`-th entry of a vector. Block: 256 threads, 256 / lanes
+/// vectors. Grid: vectors on x.
 template <class T, int width>
 __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T> p) {
     using R = RealOf<T>;
@@ -63,37 +103,51 @@ __global__ void __launch_bounds__(vector_threads) norm_in_groups(NormArguments<T
     } else if (at.problem < p.a.extent[0]) {
         sum = core::real_part(p.squares(at.problem));
     }
-    R result = sqrt(sum);
-    constexpr R least =
-        smallest_normal<R> * (sizeof(R) == sizeof(float) ? R(1ull << 24) : R(1ull << 53));
-    const bool safe = sum >= least && sum <= largest_finite<R>;
-    R largest = R(0);
-    R infinite = R(0);
-    for (index_t i = at.lane; i < n && !safe; i += p.lanes) {
-        const T entry = p.a(at.problem, i);
-        const auto add_part = [&](R part) {
-            const R size = magnitude(part);
-            largest = core::Maximum()(largest, size);
-            // Infinities and NaN give themselves.
-            if (!(size <= largest_finite<R>)) infinite += size;
-        };
-        add_part(core::real_part(entry));
-        if constexpr (core::is_complex<T>) add_part(entry.im);
-    }
-    largest = group_reduce(p.lanes, largest, core::Maximum());
-    infinite = group_reduce(p.lanes, infinite);
-    const bool finite = infinite == R(0);
-    const int exponent = !safe && finite && largest > R(0) ? ilogb(largest) : 0;
-    R scaled_sum = R(0);
-    for (index_t i = at.lane; i < n && !safe && finite; i += p.lanes) {
-        // In two steps: the factor alone might overflow.
-        T entry = p.a(at.problem, i) * ldexp(R(1), -exponent / 2);
-        entry = entry * ldexp(R(1), -exponent - -exponent / 2);
-        scaled_sum = core::add_norm(scaled_sum, entry);
-    }
-    scaled_sum = group_reduce(p.lanes, scaled_sum);
-    if (!safe) result = finite ? ldexp(sqrt(scaled_sum), exponent) : infinite;
+    const R result =
+        norm_of_group(p.lanes, at.lane, n, sum, [&](index_t i) { return p.a(at.problem, i); });
     if (at.lane == 0 && at.problem < p.a.extent[0]) p.result(at.problem) = result;
+}
+
+/// Operands of `norms_of_runs`: vectors without gaps, the first of which begins on 16 bytes.
+template <class T>
+struct RunNormArguments {
+    const T* a;
+    KernelView<RealOf<T>, 1> result;
+    int n;
+    int problems;  ///< of a block, a whole number of chunks
+    int lanes;     ///< threads that share a vector
+};
+
+/// result = ||a||_2. Thread: every `lanes`-th piece of `width` entries of a vector. Block: 256
+/// threads, whole vectors. Grid: vectors on x. Shared: the block's vectors.
+template <class T, int width>
+__global__ void __launch_bounds__(vector_threads) norms_of_runs(RunNormArguments<T> p) {
+    T* const vectors = core::shared<T>();
+    const index_t first = static_cast<index_t>(blockIdx.x) * p.problems;
+    const int problems = static_cast<int>(min(p.result.extent[0] - first, index_t(p.problems)));
+    start_run(vectors, p.a + first * p.n, problems * p.n);
+    core::commit_copies();
+    core::wait_for_copies();
+    __syncthreads();
+    const int lane = core::thread_rank() & (p.lanes - 1);
+    APERTURE_NO_UNROLL
+    for (int begin = 0; begin < problems; begin += vector_threads / p.lanes) {
+        const int problem = begin + core::thread_rank() / p.lanes;
+        const bool exists = problem < problems;
+        const T* const its = vectors + (exists ? problem * p.n : 0);
+        RealOf<T> sum = RealOf<T>(0);
+        APERTURE_UNROLL_BY(4)
+        for (int i = lane * width; i < p.n; i += p.lanes * width) {
+            T entries[width];
+            load_chunks(entries, its + i);
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) sum = core::add_norm(sum, entries[j]);
+        }
+        sum = group_reduce(p.lanes, sum);
+        const RealOf<T> norm =
+            norm_of_group(p.lanes, lane, p.n, sum, [&](index_t i) { return its[i]; });
+        if (lane == 0 && exists) p.result(first + problem) = norm;
+    }
 }
 
 /// Operands of `axpy_by_pieces`; dimension 1 is the contiguous one.

@@ -49,6 +49,19 @@ void multiply_rows(Executor& executor, bool conjugate, E alpha, const KernelView
         core::LaunchConfig{dim3(core::blocks_for(periods * blocks, 1)), dim3(vector_threads)}, p);
 }
 
+/// Problems of a block that copies runs of vectors, so many and so long in each problem: whole
+/// chunks, if possible whole lines of memory. 0 if they are too large.
+inline int problems_of_run(index_t vectors, index_t vector_bytes) {
+    const auto bytes = [&](index_t problems) { return problems * vectors * vector_bytes; };
+    const auto problems_of = [&](index_t unit) { return unit / std::gcd(unit, vector_bytes); };
+    index_t unit = problems_of(128);
+    if (bytes(unit) > tuning::most_vector_line_bytes) unit = problems_of(16);
+    const index_t at_once = core::ceil_div(tuning::vector_run_bytes, bytes(unit)) * unit;
+    const bool fits =
+        bytes(at_once) <= tuning::most_vector_run_bytes && at_once * vectors >= core::warp_size;
+    return fits ? static_cast<int>(at_once) : 0;
+}
+
 /// Problems of a block of products_of_runs, or 0 if others multiply faster.
 template <class E>
 int problems_of_run(const KernelView<const E, 3>& a, const KernelView<const E, 2>& x) {
@@ -66,16 +79,7 @@ int problems_of_run(const KernelView<const E, 3>& a, const KernelView<const E, 2
     // Neighbouring threads have the first entries of neighbouring rows.
     constexpr index_t banks = 128 / sizeof(E);
     if (in_rows && std::gcd(depth, banks) >= index_t(sizeof(E))) return 0;
-    const auto bytes = [&](index_t many) { return many * (rows + 1) * depth * index_t(sizeof(E)); };
-    const auto problems_of = [&](index_t unit) {
-        return unit / std::gcd(unit, depth * index_t(sizeof(E)));
-    };
-    index_t unit = problems_of(128);
-    if (bytes(unit) > tuning::most_vector_line_bytes) unit = problems_of(16);
-    const index_t at_once = core::ceil_div(tuning::vector_run_bytes, bytes(unit)) * unit;
-    const bool fits =
-        bytes(at_once) <= tuning::most_vector_run_bytes && at_once * rows >= core::warp_size;
-    return fits ? static_cast<int>(at_once) : 0;
+    return problems_of_run(rows + 1, depth * index_t(sizeof(E)));
 }
 
 /// y = alpha A x + beta y, or with conj(A), of that many problems a block.
