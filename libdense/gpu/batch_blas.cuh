@@ -28,10 +28,7 @@ int lanes_of(const KernelView<const E, 2>& batch, index_t pieces) {
 /// Vectors of a block of norms_of_runs, or 0.
 template <class E>
 int problems_of_run(const KernelView<const E, 2>& a) {
-    const bool gapless = a.extent[0] > 1 && a.extent[1] > 0 && a.stride[0] == a.extent[1] &&
-                         (a.stride[1] == 1 || a.extent[1] == 1);
-    const bool begins_on_chunk = reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0;
-    return gapless && begins_on_chunk ? problems_of_run(1, a.extent[1] * index_t(sizeof(E))) : 0;
+    return is_run(a) ? problems_of_run(1, a.extent[1] * index_t(sizeof(E))) : 0;
 }
 
 template <class E, class Executor>

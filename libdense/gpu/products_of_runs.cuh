@@ -6,15 +6,9 @@
 
 namespace aperture::dense {
 
-/// y = alpha op(A) x + beta y of small matrices, and vectors, without gaps. `a` and `x` begin on 16
-/// bytes.
+/// Operands of `products_of_runs`, without gaps. `a` and `x` begin on 16 bytes.
 template <class T>
-struct RunProductArguments {
-    const T* a;
-    const T* x;
-    KernelView<T, 2> y;
-    T alpha, beta;
-    bool conjugate;
+struct RunProductArguments : VectorProduct<T> {
     FastDivider rows;  ///< of op(A)
     int depth;
     int row_stride, depth_stride;
@@ -46,8 +40,8 @@ __global__ void __launch_bounds__(vector_threads) products_of_runs(RunProductArg
     T* const vectors = matrices + p.problems * entries;
     const index_t first = static_cast<index_t>(blockIdx.x) * p.problems;
     const int problems = static_cast<int>(min(p.y.extent[0] - first, index_t(p.problems)));
-    start_run(matrices, p.a + first * entries, problems * entries);
-    start_run(vectors, p.x + first * p.depth, problems * p.depth);
+    start_run(matrices, p.a.data + first * entries, problems * entries);
+    start_run(vectors, p.x.data + first * p.depth, problems * p.depth);
     core::commit_copies();
     core::wait_for_copies();
     __syncthreads();

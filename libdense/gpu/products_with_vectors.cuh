@@ -25,12 +25,17 @@ struct ScaledStore {
 
 /// y = alpha op(A) x + beta y. `a` is [problem][row of op(A)][depth], whatever the strides.
 template <class T>
-struct VectorProductArguments {
+struct VectorProduct {
     KernelView<const T, 3> a;
     KernelView<const T, 2> x;
     KernelView<T, 2> y;
     T alpha, beta;
     bool conjugate;
+};
+
+/// Operands of `products_with_vectors`.
+template <class T>
+struct VectorProductArguments : VectorProduct<T> {
     int lane_bits;        ///< log2 of the threads that share a row
     int lane_shift;       ///< log2 of the threads between two of them
     bool by_problems;     ///< whether neighbouring threads have neighbouring problems
@@ -136,12 +141,7 @@ __global__ void __launch_bounds__(vector_threads, 3)
 
 /// Operands of `products_of_four_rows`.
 template <class T>
-struct RowProductArguments {
-    KernelView<const T, 3> a;
-    KernelView<const T, 2> x;
-    KernelView<T, 2> y;
-    T alpha, beta;
-    bool conjugate;
+struct RowProductArguments : VectorProduct<T> {
     int lane_bits;             ///< log2 of the neighbouring threads that share rows
     unsigned period_blocks;    ///< blocks that share
     int problems_per_period;   ///< so many whole problems

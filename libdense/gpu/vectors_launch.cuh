@@ -21,29 +21,21 @@ namespace aperture::dense::detail {
 /// The largest power of two up to `n`, which is 1 or more, as its logarithm.
 inline int log2_below(index_t n) { return std::bit_width(static_cast<unsigned long long>(n)) - 1; }
 
-/// y = alpha A x + beta y, or with conj(A), of matrices whose rows are contiguous chunks.
+/// A product of matrices whose rows are contiguous chunks.
 template <class Executor, class E>
-void multiply_rows(Executor& executor, bool conjugate, E alpha, const KernelView<const E, 3>& a,
-                   const KernelView<const E, 2>& x, E beta, const KernelView<E, 2>& y) {
-    const index_t fours = core::ceil_div(a.extent[1], index_t(4));
-    const index_t chunks = a.extent[2] / chunk_entries<E>;
+void multiply_rows(Executor& executor, const VectorProduct<E>& product) {
+    const index_t fours = core::ceil_div(product.a.extent[1], index_t(4));
+    const index_t chunks = product.a.extent[2] / chunk_entries<E>;
     const bool two = chunks >= tuning::least_chunks_for_two;
     const int lane_bits = log2_below(std::min<index_t>(chunks, 8));
     // The fewest blocks that have whole problems.
     const index_t of_block = vector_threads >> lane_bits;
     const index_t problems = of_block / std::gcd(fours, of_block);
     const index_t blocks = problems * fours / of_block;
-    const RowProductArguments<E> p{a,
-                                   x,
-                                   y,
-                                   alpha,
-                                   beta,
-                                   conjugate,
-                                   lane_bits,
-                                   static_cast<unsigned>(blocks),
+    const RowProductArguments<E> p{product, lane_bits, static_cast<unsigned>(blocks),
                                    static_cast<int>(problems),
                                    FastDivider(static_cast<int>(fours))};
-    const index_t periods = core::ceil_div(a.extent[0], problems);
+    const index_t periods = core::ceil_div(product.a.extent[0], problems);
     core::launch(
         executor, two ? products_of_four_rows<E, 2> : products_of_four_rows<E, 1>,
         core::LaunchConfig{dim3(core::blocks_for(periods * blocks, 1)), dim3(vector_threads)}, p);
@@ -62,52 +54,43 @@ inline int problems_of_run(index_t vectors, index_t vector_bytes) {
     return fits ? static_cast<int>(at_once) : 0;
 }
 
+/// Whether vectors are a run of entries that begins on a chunk.
+template <class E>
+bool is_run(const KernelView<const E, 2>& x) {
+    return x.extent[0] > 1 && x.extent[1] > 0 && x.stride[0] == x.extent[1] &&
+           (x.stride[1] == 1 || x.extent[1] == 1) &&
+           reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+}
+
 /// Problems of a block of products_of_runs, or 0 if others multiply faster.
 template <class E>
 int problems_of_run(const KernelView<const E, 3>& a, const KernelView<const E, 2>& x) {
-    const auto [problems, rows, depth] = a.extent;
-    const auto begins_on_chunk = [](const void* data) {
-        return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
-    };
+    const index_t rows = a.extent[1], depth = a.extent[2];
     const bool in_rows = a.stride[1] == depth || rows == 1;
-    const bool gapless = problems > 1 && depth > 0 && a.stride[0] == rows * depth &&
-                         x.stride[0] == depth &&
-                         ((in_rows && (a.stride[2] == 1 || depth == 1)) ||
-                          (a.stride[1] == 1 && a.stride[2] == rows)) &&
-                         (x.stride[1] == 1 || depth == 1);
-    if (!gapless || !begins_on_chunk(a.data) || !begins_on_chunk(x.data)) return 0;
+    const KernelView<const E, 2> matrices(a.data, {a.extent[0], rows * depth}, {a.stride[0], 1});
+    const bool gapless =
+        (in_rows && (a.stride[2] == 1 || depth == 1)) || (a.stride[1] == 1 && a.stride[2] == rows);
+    if (!gapless || !is_run(matrices) || !is_run(x)) return 0;
     // Neighbouring threads have the first entries of neighbouring rows.
     constexpr index_t banks = 128 / sizeof(E);
     if (in_rows && std::gcd(depth, banks) >= index_t(sizeof(E))) return 0;
     return problems_of_run(rows + 1, depth * index_t(sizeof(E)));
 }
 
-/// y = alpha A x + beta y, or with conj(A), of that many problems a block.
+/// A product of so many problems a block.
 template <class Executor, class E>
-void multiply_runs(Executor& executor, bool conjugate, E alpha, const KernelView<const E, 3>& a,
-                   const KernelView<const E, 2>& x, E beta, const KernelView<E, 2>& y,
-                   int problems) {
-    const auto rows = static_cast<int>(a.extent[1]);
-    const auto depth = static_cast<int>(a.extent[2]);
-    const bool in_rows = rows == 1 || a.stride[1] == depth;
-    RunProductArguments<E> p{a.data,
-                             x.data,
-                             y,
-                             alpha,
-                             beta,
-                             conjugate,
-                             FastDivider(rows),
-                             depth,
-                             in_rows ? depth : 1,
-                             in_rows ? 1 : rows,
-                             problems,
-                             0};
+void multiply_runs(Executor& executor, const VectorProduct<E>& product, int problems) {
+    const auto rows = static_cast<int>(product.a.extent[1]);
+    const auto depth = static_cast<int>(product.a.extent[2]);
+    const bool in_rows = rows == 1 || product.a.stride[1] == depth;
+    RunProductArguments<E> p{
+        product, FastDivider(rows), depth, in_rows ? depth : 1, in_rows ? 1 : rows, problems, 0};
     // Threads that share a row of columns may load from one bank.
     const int busy = in_rows ? vector_threads : vector_threads / 2;
     while (problems * rows << p.lane_bits < busy && 2 << p.lane_bits <= depth) ++p.lane_bits;
     const auto entries = static_cast<std::size_t>(problems * (rows + 1) * depth);
     core::launch(executor, products_of_runs<E>,
-                 core::LaunchConfig{dim3(core::blocks_for(a.extent[0], problems)),
+                 core::LaunchConfig{dim3(core::blocks_for(product.a.extent[0], problems)),
                                     dim3(vector_threads), sizeof(E) * entries},
                  p);
 }
@@ -121,16 +104,17 @@ void multiply_vectors(Executor& executor, bool conjugate, E alpha, const KernelV
     const index_t problems = a.extent[0];
     const index_t rows = a.extent[1];
     const index_t depth = a.extent[2];
-    VectorProductArguments<E> p{a, x, y, alpha, beta, conjugate, 0, 0, false, 0, 0, {}, 0, 0};
+    const VectorProduct<E> product{a, x, y, alpha, beta, conjugate};
+    VectorProductArguments<E> p{product, 0, 0, false, 0, 0, {}, 0, 0};
     const bool interleaved = problems > 1 && a.stride[0] == 1;
     const bool by_rows = !interleaved && rows > 1 && a.stride[1] == 1 && a.stride[2] != 1;
     const bool row_chunks = by_rows && is_in_chunks(a, 1);
     const bool depth_chunks = !interleaved && !by_rows && is_in_chunks(a, 2) && is_in_chunks(x, 1);
     const int of_run = problems_of_run(a, x);
-    if (of_run > 0) return multiply_runs(executor, conjugate, alpha, a, x, beta, y, of_run);
+    if (of_run > 0) return multiply_runs(executor, product, of_run);
     // Shorter rows fill no sectors, and fewer are faster one by one.
     if (depth_chunks && rows > 2 && depth > 2 * chunk) {
-        return multiply_rows(executor, conjugate, alpha, a, x, beta, y);
+        return multiply_rows(executor, product);
     }
     p.units = static_cast<int>(row_chunks ? rows / chunk : rows);
     const index_t pieces = std::max<index_t>(depth_chunks ? depth / chunk : depth, 1);

@@ -285,6 +285,8 @@ TYPED_TEST_P(BlasSuite, DotNormAndAxpyOfAnyLength) {
             this->check_vectors(problems, 3, layout, 0);
         }
     }
+    // Several blocks of a GPU, the last of which is not full.
+    this->check_vectors(5000, 3, Order::columns, 0);
 }
 
 TYPED_TEST_P(BlasSuite, LargeBatches) {
