@@ -55,9 +55,16 @@ struct Ahead {
 /// The mask of a pack's first `count` reals.
 template <class R>
 [[gnu::always_inline]] inline __m256i first_lanes(std::ptrdiff_t count) {
-    static constexpr std::int32_t ones_and_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    constexpr std::ptrdiff_t words = sizeof(R) / 4;
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_and_zeros + 8 - count * words));
+    // Comparisons of reals need no AVX2.
+    if constexpr (sizeof(R) == 4) {
+        const __m256 lane = _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);
+        const __m256 all = _mm256_set1_ps(static_cast<float>(count));
+        return _mm256_castps_si256(_mm256_cmp_ps(lane, all, _CMP_LT_OQ));
+    } else {
+        const __m256d lane = _mm256_setr_pd(0, 1, 2, 3);
+        const __m256d all = _mm256_set1_pd(static_cast<double>(count));
+        return _mm256_castpd_si256(_mm256_cmp_pd(lane, all, _CMP_LT_OQ));
+    }
 }
 #endif
 
