@@ -30,6 +30,26 @@ void eliminate(Executor& executor, const LuArguments<E>& arguments) {
     launch_elimination_in_block(executor, arguments);
 }
 
+/// Solves with factors.
+template <class Executor, class E>
+void substitute(Executor& executor, const SubstituteArguments<E>& arguments) {
+    if (arguments.x.empty()) return;
+    if (ForcedMapping::current() == Mapping::block ||
+        !launch_substitute_in_lanes(executor, arguments)) {
+        launch_substitute_in_block(executor, arguments);
+    }
+}
+
+/// Multiplies by Q, or forms it.
+template <class Executor, class E>
+void apply_q(Executor& executor, const ApplyQArguments<E>& arguments) {
+    if (arguments.c.empty()) return;
+    if (ForcedMapping::current() == Mapping::block ||
+        !launch_apply_q_in_lanes(executor, arguments)) {
+        launch_apply_q_in_block(executor, arguments);
+    }
+}
+
 template <class E>
 LuArguments<E> lu_arguments(KernelView<const E, 3> a, Pivoting pivoting) {
     LuArguments<E> arguments{};
@@ -201,7 +221,7 @@ void launch_form_q(Executor& executor, MatrixBatch<const T, typename Executor::S
     using E = core::DeviceType<T>;
     expects_formable(qr, tau, q);
     detail::apply_q(executor, ApplyQArguments<E>{core::kernel_view(qr), core::kernel_view(tau),
-                                                 core::kernel_view(transposed(q)), false, true});
+                                                 core::kernel_view(q), false, true});
 }
 
 }  // namespace aperture::dense

@@ -158,11 +158,10 @@ void launch_qr_in_block(Executor& executor, const QrArguments<E>& p) {
 }
 
 template <class Executor, class E>
-void substitute(Executor& executor, const SubstituteArguments<E>& arguments) {
+void launch_substitute_in_block(Executor& executor, const SubstituteArguments<E>& arguments) {
     const auto n = static_cast<int>(arguments.factor.extent[1]);
     const index_t problems = arguments.factor.extent[0];
     const index_t sides = arguments.x.extent[1];
-    if (problems == 0 || sides == 0) return;
     const auto threads =
         static_cast<unsigned>(std::min<index_t>(sides * core::warp_size, block_solver_threads));
     core::launch(executor, substitute_in_block<E>,
@@ -172,10 +171,9 @@ void substitute(Executor& executor, const SubstituteArguments<E>& arguments) {
 }
 
 template <class Executor, class E>
-void apply_q(Executor& executor, const ApplyQArguments<E>& arguments) {
-    if (arguments.c.empty()) return;
+void launch_apply_q_in_block(Executor& executor, const ApplyQArguments<E>& arguments) {
     const auto threads = static_cast<unsigned>(
-        std::min<index_t>(arguments.c.extent[1] * core::warp_size, block_solver_threads));
+        std::min<index_t>(arguments.vectors() * core::warp_size, block_solver_threads));
     core::launch(
         executor, apply_q_in_block<E>,
         core::LaunchConfig{dim3(core::blocks_for(arguments.c.extent[0], 1)), dim3(threads)},

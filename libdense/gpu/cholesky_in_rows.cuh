@@ -173,14 +173,6 @@ __global__ void __launch_bounds__(rows_threads) cholesky_in_rows(CholeskyArgumen
     if (at.exists() && at.lane == 0) p.info(at.problem()) = info;
 }
 
-/// The right-hand sides [problem][r][row] from r = `begin` on.
-template <class T>
-__device__ __forceinline__ KernelView<T, 3> sides_from(KernelView<T, 3> x, int begin) {
-    x.data += begin * x.stride[1];
-    x.extent[1] -= begin;
-    return x;
-}
-
 /// Solves A X = B, `sides` right-hand sides at a time. A = L D L^H; row k of the tile keeps column
 /// k of L D. Three blocks on a multiprocessor made 41 to 54 % of the bound of order 32 in fp32
 /// (H100); others would spill.

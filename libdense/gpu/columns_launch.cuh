@@ -12,6 +12,7 @@
 
 #include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "libdense/gpu/apply_factors.cuh"
 #include "libdense/gpu/cholesky_in_rows.cuh"
 #include "libdense/gpu/in_columns.cuh"
 #include "libdense/gpu/in_rows.cuh"
@@ -43,6 +44,7 @@ inline constexpr const char* columns_file = "libdense/gpu/in_columns.cuh";
 inline constexpr const char* rows_file = "libdense/gpu/in_rows.cuh";
 inline constexpr const char* cholesky_file = "libdense/gpu/cholesky_in_rows.cuh";
 inline constexpr const char* qr_file = "libdense/gpu/qr_in_columns.cuh";
+inline constexpr const char* apply_file = "libdense/gpu/apply_factors.cuh";
 
 /// The orders that an executor has kernels for without a run-time compiler.
 template <class Executor>

@@ -43,4 +43,25 @@ struct QrArguments {
     KernelView<int, 1> info;
 };
 
+/// Operands of the kernels that solve with LU or Cholesky factors.
+template <class T>
+struct SubstituteArguments {
+    KernelView<const T, 3> factor;
+    KernelView<const int, 2> pivots;  ///< of LU factors; may be empty
+    KernelView<T, 3> x;               ///< [problem][right-hand side][n], solved in place
+    bool cholesky;
+};
+
+/// Operands of the kernels that multiply by Q.
+template <class T>
+struct ApplyQArguments {
+    KernelView<const T, 3> qr;
+    KernelView<const T, 2> tau;
+    KernelView<T, 3> c;  ///< [problem][vector][m] or, if `form`, Q, [problem][m][vector]
+    bool adjoint;
+    bool form;
+
+    APERTURE_HD index_t vectors() const { return c.extent[form ? 2 : 1]; }
+};
+
 }  // namespace aperture::dense

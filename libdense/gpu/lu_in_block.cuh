@@ -113,15 +113,6 @@ __global__ void __launch_bounds__(block_solver_bounds(sizeof(T) == 4 &&
     }
 }
 
-/// Operands of `substitute_in_block`.
-template <class T>
-struct SubstituteArguments {
-    KernelView<const T, 3> factor;
-    KernelView<const int, 2> pivots;  ///< of LU factors; may be empty
-    KernelView<T, 3> x;               ///< [problem][right-hand side][n], solved in place
-    bool cholesky;
-};
-
 /// Solves with LU or Cholesky factors.
 ///
 /// Block: one problem. Warp: one right-hand side at a time. Grid: problems on x. Shared: [n] int.

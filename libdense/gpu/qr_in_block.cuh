@@ -81,16 +81,6 @@ __global__ void __launch_bounds__(block_solver_bounds(sizeof(T) * slots <= 16))
     }
 }
 
-/// Operands of `apply_q_in_block`.
-template <class T>
-struct ApplyQArguments {
-    KernelView<const T, 3> qr;
-    KernelView<const T, 2> tau;
-    KernelView<T, 3> c;  ///< [problem][vector][m]
-    bool adjoint;
-    bool form;  ///< vectors start as unit vectors
-};
-
 /// c := Q^H c or Q c, or the first columns of Q.
 ///
 /// Block: one problem. Warp: one vector at a time, in registers. Grid: problems on x.
@@ -101,7 +91,7 @@ __global__ void __launch_bounds__(block_solver_threads) apply_q_in_block(ApplyQA
     const index_t problem = blockIdx.x;
     const int warps = core::block_threads() / core::warp_size;
     const BlockMatrix<const T> qr = matrix_of(p.qr, problem);
-    for (index_t r = core::warp_rank(); r < p.c.extent[1]; r += warps) {
+    for (index_t r = core::warp_rank(); r < p.vectors(); r += warps) {
         WarpVector<T, row_slots> x;
         x.for_each(0, m, [&](int i, T& entry) {
             entry = p.form ? T(RealOf<T>(i == r ? 1 : 0)) : p.c(problem, r, i);
@@ -112,7 +102,9 @@ __global__ void __launch_bounds__(block_solver_threads) apply_q_in_block(ApplyQA
             const T tau = p.tau(problem, k);
             reflect(m, k, qr, p.adjoint ? core::conj(tau) : tau, x);
         }
-        x.for_each(0, m, [&](int i, T& entry) { p.c(problem, r, i) = entry; });
+        x.for_each(0, m, [&](int i, T& entry) {
+            (p.form ? p.c(problem, i, r) : p.c(problem, r, i)) = entry;
+        });
     }
 }
 

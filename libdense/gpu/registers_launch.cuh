@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The launch of factorisations and solutions of general matrices, of Cholesky's and of QR in the
-// registers of a few lanes. These return false where no such kernel is available.
+// The launch of factorisations and solutions of general matrices, of Cholesky's and of QR, and of
+// what applies factors, in the registers of a few lanes. These return false where no such kernel is
+// available.
 
 #include <string>
 
@@ -199,6 +200,62 @@ bool launch_least_squares_in_columns(Executor& executor, const QrArguments<E>& p
                                      ", ", sides, ", ", lanes, ">"),
                           compiled, p.a.extent[0], lanes,
                           least_squares_shared_bytes<E>(m, n, sides, lanes), p);
+}
+
+template <class Executor, class E>
+bool launch_substitute_in_lanes(Executor& executor, const SubstituteArguments<E>& p) {
+    const auto n = static_cast<int>(p.factor.extent[1]);
+    const int lanes = tuning::apply_lanes<E>(n, n);
+    if (lanes == 0) return false;
+    // More of them are further passes.
+    int sides = p.x.extent[1] <= 1 ? 1 : ahead_sides;
+    void (*compiled)(SubstituteArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int its_lanes = tuning::apply_lanes<E>(order, order);
+        if constexpr (its_lanes > 0) {
+            compiled = p.cholesky ? substitute_in_lanes<E, order, ahead_sides, its_lanes, true>
+                                  : substitute_in_lanes<E, order, ahead_sides, its_lanes, false>;
+            sides = ahead_sides;
+        }
+    });
+    return launch_in_rows(executor, apply_file,
+                          core::text("substitute_in_lanes<", type_name<E>(), ", ", n, ", ", sides,
+                                     ", ", lanes, ", ", p.cholesky ? "true" : "false", ">"),
+                          compiled, p.factor.extent[0], lanes,
+                          substitute_shared_bytes<E>(n, sides, lanes), p);
+}
+
+template <class Executor, class E>
+bool launch_apply_q_in_lanes(Executor& executor, const ApplyQArguments<E>& p) {
+    const auto m = static_cast<int>(p.qr.extent[1]);
+    const auto n = static_cast<int>(p.qr.extent[2]);
+    const int lanes = p.form ? tuning::form_q_lanes<E>(m, n) : tuning::apply_lanes<E>(m, n);
+    if (lanes == 0) return false;
+    int sides = p.form ? 0 : p.c.extent[1] <= 1 ? 1 : ahead_sides;
+    void (*compiled)(ApplyQArguments<E>) = nullptr;
+    if_compiled(typename CompiledOrders<Executor>::type{}, n, [&](auto order) {
+        constexpr int to_apply = tuning::apply_lanes<E>(order, order);
+        constexpr int to_form = tuning::form_q_lanes<E>(order, order);
+        if (m != n) return;
+        if constexpr (to_apply > 0) {
+            if (!p.form) {
+                compiled = p.adjoint
+                               ? apply_q_in_lanes<E, order, order, ahead_sides, to_apply, true>
+                               : apply_q_in_lanes<E, order, order, ahead_sides, to_apply, false>;
+                sides = ahead_sides;
+            }
+        }
+        if constexpr (to_form > 0) {
+            if (p.form) compiled = form_q_in_lanes<E, order, order, to_form>;
+        }
+    });
+    const std::string its = core::text(type_name<E>(), ", ", m, ", ", n, ", ");
+    return launch_in_rows(executor, apply_file,
+                          p.form ? core::text("form_q_in_lanes<", its, lanes, ">")
+                                 : core::text("apply_q_in_lanes<", its, sides, ", ", lanes, ", ",
+                                              p.adjoint ? "true" : "false", ">"),
+                          compiled, p.qr.extent[0], lanes,
+                          apply_q_shared_bytes<E>(m, n, sides, lanes), p);
 }
 
 }  // namespace aperture::dense::detail

@@ -152,6 +152,31 @@ constexpr int triangle_lanes(int order) {
     return most == 0 || registers() > 128 ? 0 : lanes;
 }
 
+/// Lanes for a problem whose factors, of rows x columns, are applied to vectors
+/// (apply_factors.cuh): the fewest with which a warp's are not too large; 0 if they are with all.
+/// H200, percent of the bound of substitution by LU factors of one right-hand side: fp32 of order 8
+/// with 1 and 2 lanes 89 71, 13 with 2 and 4 81 96, 16 with 2, 4 and 8 50 83 85, 32 with 8, 16 and
+/// 32 72 87 75, fp64 of 8 with 1 and 2 90 85, 16 with 4 and 8 87 92, complex fp64 of 8 with 2 and 4
+/// 91 93, 16 with 8 and 16 86 89.
+template <class T>
+constexpr int apply_lanes(int rows, int columns) {
+    const int bytes = rows * columns * static_cast<int>(sizeof(T));
+    const int most = (columns <= 8 ? 16 : 8) * 1024;
+    if (bytes > 16 * 1024) return 0;
+    // Columns that share code are in one slot of the lanes.
+    int lanes = columns > 16 ? 8 : 1;
+    while (lanes < 32 && 32 / lanes * bytes > most) lanes *= 2;
+    return lanes;
+}
+/// The same for the columns of Q, which are in registers.
+template <class T>
+constexpr int form_q_lanes(int rows, int columns) {
+    const int lanes = apply_lanes<T>(rows, columns);
+    if (lanes == 0) return 0;
+    constexpr int words = static_cast<int>(sizeof(T)) / 4;
+    return (columns + lanes - 1) / lanes * rows * words <= 128 ? lanes : 0;
+}
+
 /// Largest order of general matrices whose columns are distributed, where both are possible. H100,
 /// fp32, percent of the bound by columns and by rows: order 16 LU with pivoting 68 78, inverse 74
 /// 70 (fp64 61 79), solve 68 65; order 8 85 82, 99 85, 96 87 (fp64 90 86, complex fp64 62 78).

@@ -300,6 +300,14 @@ __device__ __forceinline__ KernelView<T, 3> as_rows(const KernelView<T, 2>& vect
     return rows;
 }
 
+/// The right-hand sides [problem][r][row] from r = `begin` on.
+template <class T>
+__device__ __forceinline__ KernelView<T, 3> sides_from(KernelView<T, 3> x, int begin) {
+    x.data += begin * x.stride[1];
+    x.extent[1] -= begin;
+    return x;
+}
+
 /// Loads the matrices of a batch to a lane's registers.
 template <bool lower = false, class Registers, int lanes, class T, class U>
 __device__ __forceinline__ void load_matrices(Registers& registers, const RowsPosition<lanes>& at,
