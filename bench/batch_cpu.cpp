@@ -38,6 +38,8 @@ BatchCall<T> library_call(Task task) {
                 dense::gemm<T>(on.cpu, dense::Op::none, dense::Op::none, T(1), on.in_a(), on.in_b(),
                                T(0), on.out_c());
             };
+        case Task::rank_k:
+            return [](On& on) { dense::hermitian_rank_k<T>(on.cpu, 1, on.in_a(), 0, on.out_c()); };
         case Task::cholesky:
             return [](On& on) {
                 dense::factor_cholesky<T>(on.cpu, on.in_a(), on.out_c(), on.info.view());
@@ -69,6 +71,23 @@ BatchCall<T> library_call(Task task) {
             return [](On& on) { dense::invert<T>(on.cpu, on.in_a(), on.out_c(), on.info.view()); };
         case Task::qr:
             return [](On& on) { dense::factor_qr<T>(on.cpu, on.in_a(), on.out_c(), on.y.view()); };
+        case Task::substitute_lu:
+            return [](On& on) {
+                dense::substitute_lu<T>(on.cpu, on.in_a(), std::as_const(on.pivots).view(),
+                                        on.sides.view());
+            };
+        case Task::substitute_cholesky:
+            return
+                [](On& on) { dense::substitute_cholesky<T>(on.cpu, on.in_a(), on.sides.view()); };
+        case Task::apply_q:
+            return [](On& on) {
+                dense::apply_q<T>(on.cpu, true, on.in_a(), std::as_const(on.y).view(),
+                                  on.sides.view());
+            };
+        case Task::form_q:
+            return [](On& on) {
+                dense::form_q<T>(on.cpu, on.in_a(), std::as_const(on.y).view(), on.out_c());
+            };
         case Task::eigen:
             return [](On& on) {
                 dense::eigen_hermitian<T>(on.cpu, on.in_a(), on.values.view(), on.out_c(),

@@ -111,6 +111,18 @@ struct LapackBatch {
                          &on.info(p));
             });
     }
+    static void substitute_lu(On& on) {
+        for_each_problem(on, [&](index_t p) {
+            L::getrs("N", &on.n, &one, matrix(on.a, on, p), &on.n, on.pivots.data() + p * on.n,
+                     on.sides.data() + p * on.n, &on.n, &on.info(p));
+        });
+    }
+    static void substitute_cholesky(On& on) {
+        for_each_problem(on, [&](index_t p) {
+            L::potrs("L", &on.n, &one, matrix(on.a, on, p), &on.n, on.sides.data() + p * on.n,
+                     &on.n, &on.info(p));
+        });
+    }
     static constexpr int columns_at_once = 64;
     static void inverse(On& on) {
         const int words = columns_at_once * on.n;
@@ -166,6 +178,10 @@ BatchCall<T> lapack_call(Task task) {
             return Batch::inverse;
         case Task::qr:
             return Batch::qr;
+        case Task::substitute_lu:
+            return Batch::substitute_lu;
+        case Task::substitute_cholesky:
+            return Batch::substitute_cholesky;
         default:
             return nullptr;
     }

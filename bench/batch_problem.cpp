@@ -45,6 +45,7 @@ dense::Work work_of(Task task, index_t n, const dense::ElementType& element) {
     };
     const double matrix = double(n * n) * element.bytes;
     const double triangle = triangle_bytes(n, element.bytes);
+    const double vector = double(n) * element.bytes;
     switch (task) {
         case Task::dot:
             return of(BatchOperation::dot);
@@ -52,6 +53,8 @@ dense::Work work_of(Task task, index_t n, const dense::ElementType& element) {
             return of(BatchOperation::gemv);
         case Task::gemm:
             return of(BatchOperation::gemm);
+        case Task::rank_k:
+            return {0.5 * of(BatchOperation::gemm).flops, 2 * matrix};
         case Task::cholesky:  // Zeros above the diagonal are written, too.
             return {of(BatchOperation::cholesky).flops, triangle + matrix};
         case Task::lu:
@@ -61,7 +64,7 @@ dense::Work work_of(Task task, index_t n, const dense::ElementType& element) {
             return {of(BatchOperation::lu).flops + of(BatchOperation::gemv).flops,
                     of(BatchOperation::gauss_jordan).bytes};
         case Task::solve_positive:
-            return {of(BatchOperation::solve).flops, triangle + 2 * double(n) * element.bytes};
+            return {of(BatchOperation::solve).flops, triangle + 2 * vector};
         case Task::solve_by_qr:
             return {of(BatchOperation::qr).flops + 3 * of(BatchOperation::gemv).flops,
                     of(BatchOperation::gauss_jordan).bytes};
@@ -71,6 +74,14 @@ dense::Work work_of(Task task, index_t n, const dense::ElementType& element) {
             return of(BatchOperation::invert);
         case Task::qr:
             return of(BatchOperation::qr);
+        case Task::substitute_lu:
+            return {of(BatchOperation::gemv).flops, matrix + 2 * vector + 4 * double(n)};
+        case Task::substitute_cholesky:
+            return {of(BatchOperation::gemv).flops, triangle + 2 * vector};
+        case Task::apply_q:
+            return {of(BatchOperation::gemv).flops, matrix + 3 * vector};
+        case Task::form_q:
+            return {of(BatchOperation::qr).flops, 2 * matrix + vector};
         case Task::svd:
             return {0, 3 * matrix};
         case Task::eigen:
@@ -81,13 +92,17 @@ dense::Work work_of(Task task, index_t n, const dense::ElementType& element) {
     return {0, 2 * matrix};
 }
 
+bool substitutes(Task task) {
+    return task == Task::substitute_lu || task == Task::substitute_cholesky;
+}
+bool has_reflectors(Task task) { return task == Task::apply_q || task == Task::form_q; }
 bool reads_positive(Task task) {
     return task == Task::cholesky || task == Task::lu || task == Task::solve_positive ||
-           task == Task::eigen || task == Task::gauss_jordan;
+           task == Task::eigen || task == Task::gauss_jordan || substitutes(task);
 }
 bool has_sides(Task task) {
     return task == Task::solve || task == Task::solve_positive || task == Task::solve_by_qr ||
-           task == Task::gauss_jordan;
+           task == Task::gauss_jordan || task == Task::apply_q || substitutes(task);
 }
 
 /// So many problems or, if `wanted` is 0, far more than the caches of a core, and at least 1000.
@@ -164,6 +179,29 @@ WideMatrix<T> column(const core::Array<T, 2>& batch, index_t p) {
     return v;
 }
 
+/// The scales with which the columns below a diagonal are reflectors, I - tau v v^H.
+template <class M>
+M scales_of_reflectors(const M& a) {
+    M tau(a.cols(), 1);
+    for (index_t k = 0; k < a.cols(); ++k) {
+        tau(k, 0) = 2 / (1 + a.col(k).tail(a.rows() - k - 1).squaredNorm());
+    }
+    return tau;
+}
+
+/// Q^H x, or Q x if not `adjoint`.
+template <class M>
+M reflected(const M& a, const M& tau, M x, bool adjoint) {
+    for (index_t step = 0; step < a.cols(); ++step) {
+        const index_t k = adjoint ? step : a.cols() - 1 - step;
+        M v = M::Zero(a.rows(), 1);
+        v(k, 0) = 1;
+        v.bottomRows(a.rows() - k - 1) = a.col(k).tail(a.rows() - k - 1);
+        x -= v * (tau(k, 0) * (v.adjoint() * x)).eval();
+    }
+    return x;
+}
+
 /// P a, by a row of pivots in one of the forms.
 template <class M>
 M permuted(const M& a, core::View<const int, 1, core::Host> pivots, Storage::Pivots form) {
@@ -210,6 +248,16 @@ const char* name_of(Task task) {
             return "inverse";
         case Task::qr:
             return "qr";
+        case Task::rank_k:
+            return "rank_k";
+        case Task::substitute_lu:
+            return "substitute_lu";
+        case Task::substitute_cholesky:
+            return "substitute_cholesky";
+        case Task::apply_q:
+            return "apply_q";
+        case Task::form_q:
+            return "form_q";
         case Task::eigen:
             return "eigen";
         case Task::svd:
@@ -260,6 +308,28 @@ BatchProblem<T>::BatchProblem(const BatchCase& which)
     if (has_sides(task)) sides = core::Array<T, 3>({problems, 1, n});
     if (task != Task::dot && task != Task::gemv && !has_sides(task)) fill(c, 5);
     pivots = core::Array<int, 2>({problems, n});
+    if (substitutes(task)) set_up_substitution();
+    if (has_reflectors(task)) set_up_reflectors();
+}
+
+// Factors whose solutions neither grow nor vanish, and no exchanges.
+template <class T>
+void BatchProblem<T>::set_up_substitution() {
+    const auto scale = dense::Real<T>(1) / dense::Real<T>(2 * n);
+    for (T& entry : a) entry *= scale;
+    const int first = storage.pivots == Storage::exchanges_from_one ? 1 : 0;
+    for (index_t p = 0; p < problems; ++p) {
+        for (int k = 0; k < n; ++k) pivots(p, k) = first + k;
+    }
+}
+
+template <class T>
+void BatchProblem<T>::set_up_reflectors() {
+    y = core::Array<T, 2>({problems, n});
+    for (index_t p = 0; p < problems; ++p) {
+        const WideMatrix<T> tau = scales_of_reflectors(matrix<T>(in_a(), p, storage.by_columns));
+        for (index_t k = 0; k < n; ++k) y(p, k) = static_cast<T>(tau(k, 0));
+    }
 }
 
 template <class T>
@@ -283,7 +353,19 @@ double BatchProblem<T>::error(index_t p) const {
     if (has_sides(task)) {
         M solution(n, 1);
         for (index_t i = 0; i < n; ++i) solution(i, 0) = Wide<T>(sides(p, 0, i));
-        return (of_a * solution - column(x, p)).norm() / (norm * solution.norm());
+        M product = of_a;
+        if (task == Task::apply_q) {
+            const M expected = reflected(of_a, column(y, p), column(x, p), true);
+            return (solution - expected).norm() / expected.norm();
+        }
+        if (task == Task::substitute_lu) {
+            product = of_a.template triangularView<Eigen::UnitLower>() *
+                      M(of_a.template triangularView<Eigen::Upper>());
+        } else if (task == Task::substitute_cholesky) {
+            const M factor = of_a.template triangularView<Eigen::Lower>();
+            product = factor * factor.adjoint();
+        }
+        return (product * solution - column(x, p)).norm() / (product.norm() * solution.norm());
     }
     const M of_c = matrix<T>(laid_out<const T>(c), p, storage.by_columns);
     const M upper = of_c.template triangularView<Eigen::Upper>();
@@ -293,6 +375,10 @@ double BatchProblem<T>::error(index_t p) const {
             const M of_b = matrix<T>(in_b(), p, storage.by_columns);
             return (of_c - of_a * of_b).norm() / (norm * of_b.norm());
         }
+        case Task::rank_k:
+            return (of_c - of_a * of_a.adjoint()).norm() / (norm * norm);
+        case Task::form_q:
+            return (of_c - reflected(of_a, column(y, p), M(M::Identity(n, n)), false)).norm();
         case Task::cholesky: {
             const M factor = of_c.template triangularView<Eigen::Lower>();
             return (factor * factor.adjoint() - of_a).norm() / norm;

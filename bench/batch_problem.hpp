@@ -20,11 +20,13 @@ using core::index_t;
 /// Measures a quarter of the problems, in a quarter of the time.
 inline bool quick = false;
 
-/// The functions that are compared. Solutions have one right-hand side.
+/// The functions that are compared. Solutions have one right-hand side, and Q is applied to one
+/// vector. Substitutions and products with Q take the entries of a matrix as factors.
 enum class Task {
     dot,
     gemv,
     gemm,
+    rank_k,
     cholesky,
     lu,
     pivoted_lu,
@@ -34,6 +36,10 @@ enum class Task {
     gauss_jordan,
     inverse,
     qr,
+    substitute_lu,
+    substitute_cholesky,
+    apply_q,
+    form_q,
     eigen,
     svd,
     change_layout,
@@ -47,9 +53,13 @@ struct Storage {
 };
 
 inline constexpr std::array all_tasks{
-    Task::dot,        Task::gemv,  Task::gemm,           Task::cholesky,    Task::lu,
-    Task::pivoted_lu, Task::solve, Task::solve_positive, Task::solve_by_qr, Task::gauss_jordan,
-    Task::inverse,    Task::qr,    Task::eigen,          Task::svd,         Task::change_layout};
+    Task::dot,         Task::gemv,          Task::gemm,
+    Task::rank_k,      Task::cholesky,      Task::lu,
+    Task::pivoted_lu,  Task::solve,         Task::solve_positive,
+    Task::solve_by_qr, Task::gauss_jordan,  Task::inverse,
+    Task::qr,          Task::substitute_lu, Task::substitute_cholesky,
+    Task::apply_q,     Task::form_q,        Task::eigen,
+    Task::svd,         Task::change_layout};
 
 /// Whether there is a function for matrices of that order.
 bool has_function(Task task, int n);
@@ -87,7 +97,7 @@ class BatchProblem {
     const index_t problems;
     core::Array<T, 3> a, b;   ///< [problem][n][n]: inputs; b has singular vectors on the left
     core::Array<T, 3> c;      ///< result; all other vectors of eigenvalues and singular values
-    core::Array<T, 2> x, y;   ///< [problem][n]
+    core::Array<T, 2> x, y;   ///< [problem][n]; y also for the scales of reflectors
     core::Array<T, 3> sides;  ///< [problem][1][n]: x at first
     core::Array<T, 1> results;
     core::Array<dense::Real<T>, 2> values;  ///< [problem][n]: eigenvalues, singular values
@@ -105,6 +115,8 @@ class BatchProblem {
     double error(index_t problem) const;
 
   private:
+    void set_up_substitution();
+    void set_up_reflectors();
     template <class U, class Array>
     core::View<U, 3, core::Host> laid_out(Array& array) const {
         core::View<U, 3, core::Host> view(array.data(), array.extent());

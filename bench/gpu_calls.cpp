@@ -45,6 +45,9 @@ GpuMethod<T> library_method(Task task) {
                 dense::gemm<T>(on.gpu, dense::Op::none, dense::Op::none, T(1), on.in_a(), on.in_b(),
                                T(0), on.out_c());
             }};
+        case Task::rank_k:
+            return {
+                [](On& on) { dense::hermitian_rank_k<T>(on.gpu, 1, on.in_a(), 0, on.out_c()); }};
         case Task::cholesky:
             return {[](On& on) {
                 dense::factor_cholesky<T>(on.gpu, on.in_a(), on.out_c(), on.info.view());
@@ -78,6 +81,20 @@ GpuMethod<T> library_method(Task task) {
         case Task::qr:
             return {
                 [](On& on) { dense::factor_qr<T>(on.gpu, on.in_a(), on.out_c(), on.y.view()); }};
+        case Task::substitute_lu:
+            return solver<T>([](On& on) {
+                dense::substitute_lu<T>(on.gpu, on.in_a(), std::as_const(on.pivots).view(),
+                                        on.sides.view());
+            });
+        case Task::substitute_cholesky:
+            return solver<T>(
+                [](On& on) { dense::substitute_cholesky<T>(on.gpu, on.in_a(), on.sides.view()); });
+        case Task::apply_q:
+            return solver<T>([](On& on) {
+                dense::apply_q<T>(on.gpu, true, on.in_a(), on.in_y(), on.sides.view());
+            });
+        case Task::form_q:
+            return {[](On& on) { dense::form_q<T>(on.gpu, on.in_a(), on.in_y(), on.out_c()); }};
         case Task::eigen:
             return {[](On& on) {
                 dense::eigen_hermitian<T>(on.gpu, on.in_a(), on.values.view(), on.out_c(),

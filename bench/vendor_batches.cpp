@@ -130,6 +130,24 @@ GpuMethod<T> solve_or_invert(GpuBatch<T>& first) {
             }};
 }
 
+template <class T>
+GpuMethod<T> substitute(GpuBatch<T>& first) {
+    using V = Vendor<T>;
+    auto a = pointers(first, first.a, index_t{first.n} * first.n);
+    auto x = pointers(first, first.sides, index_t{first.n});
+    return {[a, x](GpuBatch<T>& on) {
+                int info = 0;
+                if (on.host.task == Task::substitute_lu) {
+                    V::getrs(handles_of(on).blas, CUBLAS_OP_N, on.n, 1, a->data(), on.n,
+                             on.pivots.data(), x->data(), on.n, &info, problems_of(on));
+                } else {
+                    V::potrs(handles_of(on).solver, CUBLAS_FILL_MODE_LOWER, on.n, 1, a->data(),
+                             on.n, x->data(), on.n, on.info.data(), problems_of(on));
+                }
+            },
+            [](GpuBatch<T>& on) { on.restore_sides(); }};
+}
+
 /// Parameters of a method, as cuSOLVER sets them.
 template <class Info>
 std::shared_ptr<Info> parameters_of(cusolverStatus_t (*create)(Info**),
@@ -208,6 +226,9 @@ bool has_vendor_method(Task task, int n) {
     constexpr int largest_of_gesvdj = 32;
     switch (task) {
         case Task::dot:
+        case Task::rank_k:
+        case Task::apply_q:
+        case Task::form_q:
         case Task::solve_positive:
         case Task::solve_by_qr:
         case Task::gauss_jordan:
@@ -230,6 +251,9 @@ GpuMethod<T> vendor_method(GpuBatch<T>& on) {
         case Task::solve:
         case Task::inverse:
             return solve_or_invert(on);
+        case Task::substitute_lu:
+        case Task::substitute_cholesky:
+            return substitute(on);
         case Task::eigen:
             return eigen(on);
         case Task::svd:

@@ -26,6 +26,7 @@ struct Vendor;
         static constexpr auto geqrf = cublas##X##geqrfBatched;                       \
         static constexpr auto matinv = cublas##X##matinvBatched;                     \
         static constexpr auto potrf = cusolverDn##X##potrfBatched;                   \
+        static constexpr auto potrs = cusolverDn##X##potrsBatched;                   \
         static constexpr auto eigen = cusolverDn##X##EIGEN##Batched;                 \
         static constexpr auto eigen_size = cusolverDn##X##EIGEN##Batched_bufferSize; \
         static constexpr auto gesvd = cusolverDn##X##gesvdjBatched;                  \
