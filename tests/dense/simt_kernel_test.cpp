@@ -67,6 +67,59 @@ void expect_solved(int order, int right_hand_sides) {
     }
 }
 
+/// Q^H c and Q of random reflectors by a few lanes, where matrices are not square, and by blocks.
+template <class T, int rows, int order, int sides, int lanes>
+void expect_same_q(index_t problems) {
+    SCOPED_TRACE(::testing::Message() << rows << " x " << order << ", " << lanes << " lanes");
+    using E = core::DeviceType<T>;
+    std::mt19937 generator(7);
+    HostBatch<T> qr(problems, rows, order), tau(problems, 1, order), c(problems, sides, rows);
+    for (index_t p = 0; p < problems; ++p) {
+        qr.set(p, 0.25 * random_matrix<T>(rows, order, generator));
+        tau.set(p, random_matrix<T>(1, order, generator));
+        c.set(p, random_matrix<T>(sides, rows, generator));
+    }
+    const auto run = [&](auto* kernel, bool form, bool by_blocks, HostBatch<T>& result) {
+        ApplyQArguments<E> p{};
+        p.qr = core::kernel_view(std::as_const(qr).view());
+        const auto scales = std::as_const(tau).view();
+        p.tau = core::kernel_view(core::View<const T, 2, core::Host>(
+            scales.data, {problems, order}, {scales.stride[0], scales.stride[2]}));
+        p.c = core::kernel_view(result.view());
+        p.adjoint = !form;
+        p.form = form;
+        const index_t blocks =
+            by_blocks ? problems : core::ceil_div(problems * lanes, rows_threads);
+        core::Simt simt;
+        core::launch(
+            simt, kernel,
+            core::LaunchConfig{dim3(core::blocks_for(blocks, 1)),
+                               dim3(by_blocks ? 64u : unsigned{rows_threads}),
+                               std::size_t(apply_q_shared_bytes<E>(rows, order, sides, lanes))},
+            p);
+    };
+    HostBatch<T> applied(c), expected(c), q(problems, rows, order),
+        expected_q(problems, rows, order);
+    run(apply_q_in_block<E>, false, true, expected);
+    run(apply_q_in_lanes<E, rows, order, sides, lanes, true>, false, false, applied);
+    run(apply_q_in_block<E>, true, true, expected_q);
+    run(form_q_in_lanes<E, rows, order, lanes>, true, false, q);
+    for (index_t p = 0; p < problems; ++p) {
+        const double limit = 30 * rows * eps<T>;
+        EXPECT_LT((applied.matrix(p) - expected.matrix(p)).norm(),
+                  limit * expected.matrix(p).norm());
+        EXPECT_LT((q.matrix(p) - expected_q.matrix(p)).norm(), limit * expected_q.matrix(p).norm());
+    }
+}
+
+TEST(SimtKernels, ReflectorsOfTallMatrices) {
+    expect_same_q<float, 7, 3, 1, 1>(131);
+    expect_same_q<double, 9, 5, 2, 4>(33);
+    expect_same_q<C, 13, 6, 3, 8>(17);
+    expect_same_q<float, 21, 18, 1, 8>(5);
+    expect_same_q<C, 20, 20, 4, 16>(9);
+}
+
 // Depending on its slots, a pass of Gauss-Jordan elimination holds 14 or 30 right-hand sides of
 // order 18, 8 or 24 of order 24, one of Cholesky 4.
 TEST(SimtKernels, RegisterSolveAroundItsPasses) {
