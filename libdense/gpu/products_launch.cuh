@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Chooses the kernel of a batched product, products_in_tiles.cuh or products_in_blocks.cuh, and
-// launches it.
+// Chooses the kernel of a batched product, small_products.cuh, products_in_tiles.cuh or
+// products_in_blocks.cuh, and launches it.
 
 #include <algorithm>
 #include <array>
@@ -16,6 +16,7 @@
 #include "libcore/rounding.hpp"
 #include "libdense/gpu/products_in_blocks.cuh"
 #include "libdense/gpu/products_in_tiles.cuh"
+#include "libdense/gpu/small_products_launch.cuh"
 #include "libdense/gpu/tuning.hpp"
 
 namespace aperture::dense::detail {
@@ -237,6 +238,8 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
         p.c = turned(c);
     }
     const auto [least, most] = std::minmax({p.c.extent[1], p.c.extent[2]});
+    // Larger ones have their sums in the order of tensor cores.
+    if (least <= tuning::largest_small_product<E> && multiply_small(executor, p)) return;
     if constexpr (sizeof(E) == 8) {
         using Shape = tuning::SmallBlockProduct<E>;
         if (least > tuning::largest_product_in_tiles && most <= Shape::rows && p.c.stride[2] == 1) {

@@ -327,6 +327,16 @@ inline constexpr core::index_t vector_run_bytes = 24 * 1024;
 inline constexpr core::index_t most_vector_line_bytes = 40 * 1024;
 inline constexpr core::index_t most_vector_run_bytes = 64 * 1024;
 
+/// Bytes of a block's matrices in small_products, and the most with which they are whole lines of
+/// memory; bytes of a matrix up to which a thread has whole problems.
+inline constexpr int small_run_bytes = 24 * 1024;
+inline constexpr int most_small_line_bytes = 40 * 1024;
+inline constexpr int most_thread_matrix_bytes = 144;
+/// Largest orders and depth of small_products.
+inline constexpr int largest_product_of_runs = 16;
+inline constexpr int largest_rank_k_of_runs = 16;
+inline constexpr int most_small_depth = 32;
+
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142
 /// registers, 1.4 and 2.0 with 96 and 128, and reflectors loaded twice.

@@ -8,6 +8,7 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "aperture/dense/batch_mapping.hpp"
 #include "libcore/cpu/simd.hpp"
+#include "tests/dense/accuracy_checks.hpp"
 #include "tests/dense/batch_runner.hpp"
 
 /// Products of small matrices and vectors on any executor.
@@ -92,6 +93,71 @@ class BlasSuite : public Suite<SomeCombination> {
                         << int(of_b) << int(of_c);
                 }
             }
+        }
+    }
+
+    /// More problems than two blocks of a GPU have of so many entries each.
+    static core::index_t problems_of_blocks(int entries) {
+        return 70000 / (core::index_t(sizeof(T)) * entries) + 11;
+    }
+
+    /// Products of small problems: those of a part of a batch change only that, and what is no
+    /// number harms only its problem.
+    void check_small_gemm(Op op_a, Op op_b, int rows, int columns, int depth, T beta) {
+        SCOPED_TRACE(::testing::Message() << rows << " x " << columns << " x " << depth << ", ops "
+                                          << int(op_a) << int(op_b) << ", beta " << beta);
+        constexpr core::index_t around = 4;
+        const core::index_t problems =
+            problems_of_blocks(rows * depth + depth * columns + rows * columns) + 2 * around;
+        const auto batch = [&](Op op, int m, int n, unsigned seed) {
+            return op == Op::none ? this->random_batch(problems, m, n, Order::columns, 0, seed)
+                                  : this->random_batch(problems, n, m, Order::columns, 0, seed);
+        };
+        Batch a = batch(op_a, rows, depth, 1);
+        const Batch b = batch(op_b, depth, columns, 2);
+        Batch c = this->random_batch(problems, rows, columns, Order::columns, 0, 3);
+        const Batch old(c);
+        const core::index_t spoilt = problems / 2;
+        a.set(spoilt, Matrix::Constant(a.view().extent[1], a.view().extent[2], std::nan("")));
+        const auto part = [&](auto view) { return view.slice(0, around, problems - around); };
+        const T alpha = complex_if(-0.5, 0.25);
+        runner_.run(APERTURE_CALL(gemm), op_a, op_b, alpha, part(std::as_const(a).view()),
+                    part(b.view()), beta, part(c.view()));
+        for (core::index_t p = 0; p < problems; ++p) {
+            if (p < around || p >= problems - around) {
+                EXPECT_TRUE(c.same_bits(p, old, p)) << p;
+            } else if (p == spoilt) {
+                EXPECT_TRUE((c.matrix(p).array() != c.matrix(p).array()).all());
+            } else {
+                check_product(alpha, operated(op_a, a.matrix(p)), operated(op_b, b.matrix(p)), beta,
+                              old.matrix(p), c.matrix(p));
+            }
+        }
+    }
+
+    /// Rank-k updates by rows and by columns, and their bits where there are gaps.
+    void check_small_rank_k(int n, int depth, R beta) {
+        SCOPED_TRACE(::testing::Message()
+                     << "order " << n << ", depth " << depth << ", beta " << beta);
+        const core::index_t problems = problems_of_blocks(n * (n + depth));
+        const auto update = [&](Order of_a, Order of_c, core::index_t gap, const Batch& old_c) {
+            const Batch a = this->random_batch(problems, n, depth, of_a, gap, 1);
+            Batch c(problems, n, n, of_c, gap);
+            for (core::index_t p = 0; p < problems; ++p) c.set(p, old_c.matrix(p));
+            runner_.run(APERTURE_CALL(hermitian_rank_k), R(0.5), a.view(), beta, c.view());
+            c.expect_gaps_untouched();
+            return c;
+        };
+        std::mt19937 generator(2);
+        Batch old(problems, n, n);
+        for (core::index_t p = 0; p < problems; ++p) old.set(p, random_hermitian<T>(n, generator));
+        const Batch a = this->random_batch(problems, n, depth, Order::columns, 0, 1);
+        const Batch c = update(Order::columns, Order::columns, 0, old);
+        const Batch by_rows = update(Order::rows, Order::rows, 0, old);
+        const Batch with_gaps = update(Order::columns, Order::columns, 1, old);
+        for (core::index_t p = 0; p < problems; ++p) {
+            check_rank_k_sum<T>(0.5, a.matrix(p), beta, old.matrix(p), c.matrix(p));
+            EXPECT_TRUE(by_rows.same_bits(p, c, p) && with_gaps.same_bits(p, c, p)) << p;
         }
     }
 
@@ -233,8 +299,40 @@ TYPED_TEST_P(BlasSuite, MultipliesMatrices) {
     }
 }
 
+TYPED_TEST_P(BlasSuite, MultipliesSmallMatricesOfSeveralBlocks) {
+    using Value = typename TypeParam::T;
+    const Value zero(0), some = this->complex_if(-0.5, 0.75);
+    for (Op op_a : ops) {
+        for (Op op_b : ops) {
+            for (int n : {1, 2, 3, 4, 5}) {
+                this->check_small_gemm(op_a, op_b, n, n, n, n % 2 == 0 ? some : zero);
+            }
+            this->check_small_gemm(op_a, op_b, 7, 3, 2, some);
+            this->check_small_gemm(op_a, op_b, 4, 6, 5, zero);
+        }
+    }
+    for (int n : {2, 3, 4, 6, 7, 8, 13, 16}) {
+        this->check_small_gemm(Op::adjoint, Op::none, n, n, n, n % 2 == 0 ? zero : some);
+    }
+    this->check_small_gemm(Op::none, Op::transposed, 1, 16, 7, some);
+    this->check_small_gemm(Op::transposed, Op::none, 15, 2, 32, zero);
+    this->check_small_gemm(Op::none, Op::none, 2, 2, 33, zero);
+    this->check_small_gemm(Op::none, Op::none, 10, 9, 1, some);
+}
+
+TYPED_TEST_P(BlasSuite, UpdatesSmallMatricesOfSeveralBlocks) {
+    for (int n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 16}) {
+        this->check_small_rank_k(n, n, n % 2 == 0 ? 0.0f : -1.25f);
+    }
+    for (int n : {2, 3, 4}) this->check_small_rank_k(n, n, n % 2 == 0 ? 0.75f : 0.0f);
+    this->check_small_rank_k(2, 7, 0.5f);
+    this->check_small_rank_k(5, 1, 0.0f);
+    this->check_small_rank_k(9, 32, 0.5f);
+}
+
 TYPED_TEST_P(BlasSuite, ProductsDependNeitherOnLayoutsNorOnNeighbours) {
     this->check_bits_of_gemm(4, 4, 4);
+    for (int n : {2, 3, 5, 8}) this->check_bits_of_gemm(n, n, n);
     this->check_bits_of_gemm(12, 8, 20);
     this->check_bits_of_gemm(40, 36, 52);
 }
@@ -395,7 +493,8 @@ TYPED_TEST_P(BlasSuite, RefusesWrongShapes) {
     refuses(APERTURE_CALL(gemm), n, n, unit, in(a), in(b), unit, strided);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices,
+REGISTER_TYPED_TEST_SUITE_P(BlasSuite, MultipliesMatrices, MultipliesSmallMatricesOfSeveralBlocks,
+                            UpdatesSmallMatricesOfSeveralBlocks,
                             ProductsDependNeitherOnLayoutsNorOnNeighbours, MultipliesVectors,
                             MultipliesPartsThatAreNotAligned, DotNormAndAxpyOfAnyLength,
                             LargeBatches, LongVectorsHaveTheSameSumsByBlockAndByGrid,
