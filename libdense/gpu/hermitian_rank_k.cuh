@@ -17,10 +17,23 @@ namespace aperture::dense {
 /// shared memory for tile^2 multiply-adds; with 4 both take about equally long for Complex<float>.
 inline constexpr int rank_k_tile = 4;
 
+/// Block row and column, row >= column.
+struct LowerBlock {
+    int row, column;
+};
+
 /// Number of 4 x 4 blocks in the lower triangle.
 APERTURE_HD constexpr int lower_blocks(int order) {
     const int side = (order + rank_k_tile - 1) / rank_k_tile;
     return side * (side + 1) / 2;
+}
+
+/// Block `t` of the lower triangle, counted row after row.
+__device__ __forceinline__ LowerBlock lower_block(int t) {
+    int row = static_cast<int>((sqrtf(8.0f * static_cast<float>(t) + 1.0f) - 1.0f) * 0.5f);
+    if ((row + 1) * (row + 2) / 2 <= t) ++row;
+    if (row * (row + 1) / 2 > t) --row;
+    return {row, t - row * (row + 1) / 2};
 }
 
 /// sum[i][j] += sum_{s < samples} rows[s stride + i] conj(columns[s stride + j]).

@@ -7,11 +7,13 @@
 
 #include "libdense/gpu/chunks.cuh"
 #include "libdense/gpu/fast_divider.hpp"
-#include "libdense/gpu/lower_block.cuh"
 
 namespace aperture::dense {
 
 inline constexpr int small_threads = 128;
+/// Blocks whose registers a multiprocessor must have.
+template <class T, int side>
+inline constexpr int small_blocks = side* side * sizeof(T) > 64 ? 5 : 8;
 
 /// Matrices without gaps that begin on a chunk, [problem][line][step], and where they are in shared
 /// memory.
@@ -31,15 +33,19 @@ template <class T>
 struct SmallProductArguments {
     MatrixRun<const T> a;  ///< [problem][row of op(A)][depth]
     MatrixRun<const T> b;  ///< [problem][column of op(B)][depth]
-    MatrixRun<T> c;
+    MatrixRun<T> c;        ///< by rows
     T alpha, beta;
     bool conjugate_a, conjugate_b;
     bool reads_c;
     index_t problems;
     int problems_per_block;
     int rows, columns, depth;
-    FastDivider tiles, tile_columns;  ///< of a problem
+    FastDivider tiles;  ///< of a problem
+    /// Of those, or of two rows of the lower triangle that have as many as others; columns of
+    /// tiles.
+    FastDivider tile_columns;
     int tile_rows;
+    int problems_at_once;  ///< that the threads of a block compute
 };
 
 /// Starts the copy of a run by all threads of the block.
@@ -97,44 +103,38 @@ __device__ __forceinline__ void with_own_problems(const SmallProductArguments<T>
     store_matrix_run(shared, p.c, first, problems);
 }
 
-/// sum += A B over every `distance`-th step from `first` on. `left` and `right` are the lines of A
-/// and B at step 0.
-template <bool is_hermitian, class T, int side>
-__device__ __forceinline__ void add_products(T (&sum)[side][side], const T* const (&left)[side],
-                                             const T* const (&right)[side], int first, int distance,
-                                             const SmallProductArguments<T>& p) {
-    const int step_a = p.a.step, step_b = is_hermitian ? p.a.step : p.b.step;
-    const T* left_at[side];
-    const T* right_at[side];
-    APERTURE_UNROLL
-    for (int i = 0; i < side; ++i) {
-        left_at[i] = left[i] + first * step_a;
-        right_at[i] = right[i] + first * step_b;
-    }
-    APERTURE_UNROLL_BY((is_hermitian ? 1 : 2))
-    for (int k = first; k < p.depth; k += distance) {
+/// What a thread has of A, B and C: lines that are a step ahead of each other.
+template <class T, int side>
+struct SmallTile {
+    const T* left[side];
+    const T* right[side];
+
+    /// sum += A B, or A B^H, of the next step.
+    template <bool adjoint>
+    __device__ __forceinline__ void add_step(T (&sum)[side][side], int step_a, int step_b,
+                                             bool conjugate_a, bool conjugate_b) {
         T row[side], column[side];
         APERTURE_UNROLL
         for (int i = 0; i < side; ++i) {
-            row[i] = *left_at[i];
-            column[i] = *right_at[i];
-            left_at[i] += distance * step_a;
-            right_at[i] += distance * step_b;
-            if constexpr (core::is_complex<T> && !is_hermitian) {
-                if (p.conjugate_a) row[i] = core::conj(row[i]);
-                if (p.conjugate_b) column[i] = core::conj(column[i]);
+            row[i] = *left[i];
+            column[i] = *right[i];
+            left[i] += step_a;
+            right[i] += step_b;
+            if constexpr (core::is_complex<T> && !adjoint) {
+                if (conjugate_a) row[i] = core::conj(row[i]);
+                if (conjugate_b) column[i] = core::conj(column[i]);
             }
         }
         APERTURE_UNROLL
         for (int i = 0; i < side; ++i) {
             APERTURE_UNROLL
             for (int j = 0; j < side; ++j) {
-                sum[i][j] = is_hermitian ? core::multiply_add_conj(sum[i][j], row[i], column[j])
-                                         : core::multiply_add(sum[i][j], row[i], column[j]);
+                sum[i][j] = adjoint ? core::multiply_add_conj(sum[i][j], row[i], column[j])
+                                    : core::multiply_add(sum[i][j], row[i], column[j]);
             }
         }
     }
-}
+};
 
 /// Of an entry on or below the diagonal of alpha A A^H + beta C.
 template <class T>
@@ -149,41 +149,48 @@ __device__ __forceinline__ T scaled_hermitian(const SmallProductArguments<T>& p,
     return value;
 }
 
-/// Thread: tiles of side x side entries of C, whose rows are a tile of every other thread apart.
-/// Block: whole problems. Grid: problems, on x. Shared: A, B and C of the block. Bytes and flops as
-/// of products_in_tiles.
+/// Thread: tiles of side x side entries of C, whose rows and columns are one of every other thread
+/// apart. Block: whole problems. Grid: problems, on x. Shared: A, B and C of the block. Bytes and
+/// flops as of products_in_tiles.
 template <class T, int side>
-__global__ void __launch_bounds__(small_threads) small_products(SmallProductArguments<T> p) {
+__global__ void __launch_bounds__(small_threads, small_blocks<T, side>)
+    small_products(SmallProductArguments<T> p) {
     with_own_problems<true>(p, [&](T* shared, int problems) {
+        const int first = p.tiles.quotient(core::thread_rank());
+        if (first >= p.problems_at_once) return;
+        const int tile = core::thread_rank() - first * p.tiles.size();
+        const int first_row = p.tile_columns.quotient(tile);
+        const int first_column = tile - first_row * p.tile_columns.size();
+        const auto row = [&](int i) { return first_row + i * p.tile_rows; };
+        const auto column = [&](int j) { return first_column + j * p.tile_columns.size(); };
+        int line_of_a[side], line_of_b[side];
+        APERTURE_UNROLL
+        for (int i = 0; i < side; ++i) {
+            line_of_a[i] = p.a.offset + (row(i) < p.rows ? row(i) : first_row) * p.a.line;
+            line_of_b[i] =
+                p.b.offset + (column(i) < p.columns ? column(i) : first_column) * p.b.line;
+        }
         APERTURE_NO_UNROLL
-        for (int own = core::thread_rank(); own < problems * p.tiles.size(); own += small_threads) {
-            const int problem = p.tiles.quotient(own);
-            const int tile = own - problem * p.tiles.size();
-            const int first_row = p.tile_columns.quotient(tile);
-            const int first_column = tile - first_row * p.tile_columns.size();
-            const T* const a = shared + p.a.offset + problem * p.a.stride;
-            const T* const b = shared + p.b.offset + problem * p.b.stride;
-            const T* left[side];
-            const T* right[side];
+        for (int problem = first; problem < problems; problem += p.problems_at_once) {
+            SmallTile<T, side> at;
             APERTURE_UNROLL
             for (int i = 0; i < side; ++i) {
-                const int row = first_row + i * p.tile_rows;
-                const int column = first_column + i * p.tile_columns.size();
-                left[i] = a + (row < p.rows ? row : first_row) * p.a.line;
-                right[i] = b + (column < p.columns ? column : first_column) * p.b.line;
+                at.left[i] = shared + line_of_a[i] + problem * p.a.stride;
+                at.right[i] = shared + line_of_b[i] + problem * p.b.stride;
             }
             T sum[side][side] = {};
-            add_products<false>(sum, left, right, 0, 1, p);
+            APERTURE_UNROLL_BY(2)
+            for (int k = 0; k < p.depth; ++k) {
+                at.template add_step<false>(sum, p.a.step, p.b.step, p.conjugate_a, p.conjugate_b);
+            }
             T* const c = shared + p.c.offset + problem * p.c.stride;
             const auto for_each = [&](const auto& visit) {
                 APERTURE_UNROLL
                 for (int i = 0; i < side; ++i) {
                     APERTURE_UNROLL
                     for (int j = 0; j < side; ++j) {
-                        const int row = first_row + i * p.tile_rows;
-                        const int column = first_column + j * p.tile_columns.size();
-                        T* const its = c + row * p.c.line + column * p.c.step;
-                        if (row < p.rows && column < p.columns) visit(its, sum[i][j]);
+                        T* const its = c + row(i) * p.columns + column(j);
+                        if (row(i) < p.rows && column(j) < p.columns) visit(its, sum[i][j]);
                     }
                 }
             };
@@ -196,51 +203,62 @@ __global__ void __launch_bounds__(small_threads) small_products(SmallProductArgu
     });
 }
 
-/// alpha A A^H + beta C. Thread: tiles of the lower triangle, of neighbouring rows. Sums in the
-/// order of hermitian_rank_k_blocks, whose four lanes share them.
+/// alpha A A^H + beta C. Thread: tiles of the lower triangle, of neighbouring rows and columns. The
+/// sums are in the order of hermitian_rank_k_blocks, of which four lanes have every fourth step.
 template <class T, int side>
 __global__ void __launch_bounds__(small_threads) small_rank_k(SmallProductArguments<T> p) {
     with_own_problems<false>(p, [&](T* shared, int problems) {
+        const int first = p.tiles.quotient(core::thread_rank());
+        if (first >= p.problems_at_once) return;
+        const int tile = core::thread_rank() - first * p.tiles.size();
+        // The last row of tiles, and the rows before it with those from the first on.
+        const int pair = p.tile_columns.quotient(tile);
+        const int in_pair = tile - pair * p.tile_columns.size();
+        const int of_longer = p.tile_rows - pair;
+        const bool is_longer = in_pair < of_longer;
+        const int tile_row = is_longer ? of_longer - 1 : p.tile_columns.size() - of_longer - 1;
+        const int tile_column = is_longer ? in_pair : in_pair - of_longer;
+        const bool on_diagonal = tile_row == tile_column;
+        const int first_row = tile_row * side, first_column = tile_column * side;
         APERTURE_NO_UNROLL
-        for (int own = core::thread_rank(); own < problems * p.tiles.size(); own += small_threads) {
-            const int problem = p.tiles.quotient(own);
-            const LowerBlock tile = lower_block(own - problem * p.tiles.size());
-            const int first_row = tile.row * side, first_column = tile.column * side;
+        for (int problem = first; problem < problems; problem += p.problems_at_once) {
             const T* const a = shared + p.a.offset + problem * p.a.stride;
-            const T* left[side];
-            const T* right[side];
+            SmallTile<T, side> at;
             APERTURE_UNROLL
             for (int i = 0; i < side; ++i) {
-                left[i] = a + min(first_row + i, p.rows - 1) * p.a.line;
-                right[i] = a + min(first_column + i, p.rows - 1) * p.a.line;
+                at.left[i] = a + min(first_row + i, p.rows - 1) * p.a.line;
+                at.right[i] = a + min(first_column + i, p.rows - 1) * p.a.line;
             }
-            T total[side][side] = {}, pair[side][side] = {};
-            APERTURE_UNROLL
-            for (int split = 0; split < 4; ++split) {
-                T sum[side][side] = {};
-                add_products<true>(sum, left, right, split, 4, p);
+            T part[4][side][side] = {};
+            const auto add = [&](int split) {
+                at.template add_step<true>(part[split], p.a.step, p.a.step, false, false);
+            };
+            int left = p.depth;
+            APERTURE_NO_UNROLL
+            for (; left >= 4; left -= 4) {
                 APERTURE_UNROLL
-                for (int i = 0; i < side; ++i) {
-                    APERTURE_UNROLL
-                    for (int j = 0; j < side; ++j) {
-                        pair[i][j] = split % 2 == 0 ? sum[i][j] : pair[i][j] + sum[i][j];
-                        if (split == 1) total[i][j] = pair[i][j];
-                        if (split == 3) total[i][j] = total[i][j] + pair[i][j];
-                    }
-                }
+                for (int split = 0; split < 4; ++split) add(split);
             }
+            APERTURE_UNROLL
+            for (int split = 0; split < 3; ++split) {
+                if (split < left) add(split);
+            }
+
             T* const c = shared + p.c.offset + problem * p.c.stride;
+            T* const lower = c + first_row * p.rows + first_column;
+            T* const upper = c + first_column * p.rows + first_row;
             APERTURE_UNROLL
             for (int i = 0; i < side; ++i) {
                 APERTURE_UNROLL
                 for (int j = 0; j < side; ++j) {
-                    const int row = first_row + i, column = first_column + j;
-                    if (row >= p.rows || column > row) continue;
-                    T* const its = c + row * p.c.line + column * p.c.step;
+                    if (first_row + i >= p.rows || (j > i && on_diagonal)) continue;
+                    T* const its = lower + i * p.rows + j;
+                    const T sum = (part[0][i][j] + part[1][i][j]) + (part[2][i][j] + part[3][i][j]);
+                    const bool is_real = i == j && on_diagonal;
                     const T old = p.reads_c ? *its : T(RealOf<T>(0));
-                    const T value = scaled_hermitian(p, total[i][j], old, row == column);
+                    const T value = scaled_hermitian(p, sum, old, is_real);
                     *its = value;
-                    if (row != column) c[column * p.c.line + row * p.c.step] = core::conj(value);
+                    if (!is_real) upper[j * p.rows + i] = core::conj(value);
                 }
             }
         }
@@ -272,7 +290,7 @@ __device__ __forceinline__ void load_matrix(T (&to)[order * order], const T* fro
     }
 }
 
-/// The same of square matrices, C by rows. Thread: whole problems.
+/// Both of square matrices. Thread: whole problems.
 template <class T, int order, bool is_hermitian>
 __global__ void __launch_bounds__(small_threads) products_by_threads(SmallProductArguments<T> p) {
     with_own_problems<!is_hermitian>(p, [&](T* shared, int problems) {

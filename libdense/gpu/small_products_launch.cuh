@@ -87,8 +87,9 @@ template <class Executor, class E>
 bool launch_small(Executor& executor, void (*kernel)(SmallProductArguments<E>),
                   SmallProductArguments<E> p, int tiles) {
     p.tiles = FastDivider(tiles);
+    p.problems_at_once = small_threads / tiles;
     p.problems_per_block = problems_of_small(p);
-    if (2 * tiles * p.problems_per_block < small_threads) return false;
+    if (tiles > small_threads || 2 * tiles * p.problems_per_block < small_threads) return false;
     p.b.offset = p.problems_per_block * p.a.stride;
     p.c.offset = p.b.offset + p.problems_per_block * p.b.stride;
     // A run ends in a chunk of its own.
@@ -106,7 +107,7 @@ bool launch_small(Executor& executor, void (*kernel)(SmallProductArguments<E>),
 /// Whether a problem is small enough for the registers of a thread, and of which order.
 template <class E>
 int order_of_threads(const SmallProductArguments<E>& p) {
-    const bool is_square = p.rows == p.columns && p.rows == p.depth && p.c.step == 1;
+    const bool is_square = p.rows == p.columns && p.rows == p.depth;
     return is_square && p.a.entries * sizeof(E) <= tuning::most_thread_matrix_bytes ? p.rows : 0;
 }
 
@@ -168,7 +169,7 @@ bool update_small(Executor& executor, RealOf<E> alpha, const KernelView<const E,
                   RealOf<E> beta, const KernelView<E, 3>& c) {
     const core::index_t order = c.extent[1], depth = a.extent[2];
     if (order > tuning::largest_rank_k_of_runs || depth == 0 || depth > tuning::most_small_depth ||
-        !is_matrix_run(a) || !is_matrix_run(c)) {
+        !is_matrix_run(a) || !is_matrix_run(c) || c.stride[2] != 1) {
         return false;
     }
     SmallProductArguments<E> p{};
@@ -189,13 +190,15 @@ bool update_small(Executor& executor, RealOf<E> alpha, const KernelView<const E,
             return false;
         });
     }
-    const auto tiles = [&](int side) {
-        const int lines = core::ceil_div(p.rows, side);
-        return lines * (lines + 1) / 2;
-    };
+    const auto tile_rows = [&](int side) { return core::ceil_div(p.rows, side); };
+    const auto tiles = [&](int side) { return tile_rows(side) * (tile_rows(side) + 1) / 2; };
     // Nine entries take about as long as six of tiles of four.
-    return 2 * tiles(2) <= 3 * tiles(3) ? launch_small(executor, small_rank_k<E, 2>, p, tiles(2))
-                                        : launch_small(executor, small_rank_k<E, 3>, p, tiles(3));
+    const int side = sizeof(E) == 16 || 2 * tiles(2) <= 3 * tiles(3) ? 2 : 3;
+    p.tile_rows = tile_rows(side);
+    p.tile_columns = FastDivider(p.tile_rows | 1);
+    if (side == 2) return launch_small(executor, small_rank_k<E, 2>, p, tiles(2));
+    if constexpr (sizeof(E) < 16) return launch_small(executor, small_rank_k<E, 3>, p, tiles(3));
+    return false;
 }
 
 }  // namespace aperture::dense::detail
