@@ -239,7 +239,10 @@ void multiply(Executor& executor, Op op_a, Op op_b, E alpha, KernelView<const E,
     }
     const auto [least, most] = std::minmax({p.c.extent[1], p.c.extent[2]});
     // Larger ones have their sums in the order of tensor cores.
-    if (least <= tuning::largest_small_product<E> && multiply_small(executor, p)) return;
+    if (least <= tuning::largest_small_product<E> &&
+        (multiply_small(executor, p) || multiply_interleaved(executor, p))) {
+        return;
+    }
     if constexpr (sizeof(E) == 8) {
         using Shape = tuning::SmallBlockProduct<E>;
         if (least > tuning::largest_product_in_tiles && most <= Shape::rows && p.c.stride[2] == 1) {

@@ -110,8 +110,8 @@ struct SmallTile {
     const T* right[side];
 
     /// sum += A B, or A B^H, of the next step.
-    template <bool adjoint>
-    __device__ __forceinline__ void add_step(T (&sum)[side][side], int step_a, int step_b,
+    template <bool adjoint, class Step>
+    __device__ __forceinline__ void add_step(T (&sum)[side][side], Step step_a, Step step_b,
                                              bool conjugate_a, bool conjugate_b) {
         T row[side], column[side];
         APERTURE_UNROLL

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Chooses the kernel of a product of small matrices without gaps, small_products.cuh, and launches
-// it.
+// Chooses the kernel of a product of small matrices without gaps, small_products.cuh, or that are
+// interleaved, interleaved_products.cuh, and launches it.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "aperture/dense/batch_blas.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libcore/rounding.hpp"
+#include "libdense/gpu/interleaved_products.cuh"
 #include "libdense/gpu/operand_panels.cuh"
 #include "libdense/gpu/small_products.cuh"
 #include "libdense/gpu/tuning.hpp"
@@ -160,6 +161,38 @@ bool multiply_small(Executor& executor, const ProductOperands<E>& operands) {
             return launch_small(executor, small_products<E, n>, p, tiles);
         }
         return false;
+    });
+}
+
+/// C = alpha op(A) op(B) + beta C of small interleaved matrices, if they are so.
+template <class Executor, class E>
+bool multiply_interleaved(Executor& executor, const ProductOperands<E>& operands) {
+    const auto [problems, rows, columns] = operands.c.extent;
+    const core::index_t depth = operands.a.extent[2];
+    if (std::max(rows, columns) > tuning::largest_interleaved_product || depth == 0 ||
+        problems < core::warp_size || operands.a.stride[0] != 1 || operands.b.stride[0] != 1 ||
+        operands.c.stride[0] != 1) {
+        return false;
+    }
+    InterleavedProductArguments<E> p{operands, {}, {}, 0, 0};
+    const auto m = static_cast<int>(rows), n = static_cast<int>(columns);
+    const int side = side_of_tiles<E>(m, n, static_cast<int>(depth));
+    p.tile_rows = core::ceil_div(m, side);
+    p.tile_columns = FastDivider(core::ceil_div(n, side));
+    const int tiles = p.tile_rows * p.tile_columns.size();
+    p.tiles = FastDivider(tiles);
+    constexpr int warps = interleaved_threads / core::warp_size;
+    if (tiles > warps) return false;
+    p.groups = std::max(warps / 2 / tiles, 1);
+    return with_constant(side, [&](auto its) {
+        if constexpr (its <= most_side<E>) {
+            core::launch(
+                executor, interleaved_products<E, its>,
+                core::LaunchConfig{dim3(core::blocks_for(problems, p.groups * core::warp_size)),
+                                   dim3(static_cast<unsigned>(p.groups * tiles * core::warp_size))},
+                p);
+        }
+        return true;
     });
 }
 

@@ -336,6 +336,8 @@ inline constexpr int most_thread_matrix_bytes = 144;
 inline constexpr int largest_product_of_runs = 16;
 inline constexpr int largest_rank_k_of_runs = 16;
 inline constexpr int most_small_depth = 32;
+/// Largest order of interleaved_products.
+inline constexpr int largest_interleaved_product = 8;
 
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142

@@ -103,19 +103,21 @@ class BlasSuite : public Suite<SomeCombination> {
 
     /// Products of small problems: those of a part of a batch change only that, and what is no
     /// number harms only its problem.
-    void check_small_gemm(Op op_a, Op op_b, int rows, int columns, int depth, T beta) {
-        SCOPED_TRACE(::testing::Message() << rows << " x " << columns << " x " << depth << ", ops "
-                                          << int(op_a) << int(op_b) << ", beta " << beta);
+    void check_small_gemm(Op op_a, Op op_b, int rows, int columns, int depth, T beta,
+                          Order layout = Order::columns) {
+        SCOPED_TRACE(::testing::Message()
+                     << rows << " x " << columns << " x " << depth << ", ops " << int(op_a)
+                     << int(op_b) << ", beta " << beta << ", layout " << int(layout));
         constexpr core::index_t around = 4;
         const core::index_t problems =
             problems_of_blocks(rows * depth + depth * columns + rows * columns) + 2 * around;
         const auto batch = [&](Op op, int m, int n, unsigned seed) {
-            return op == Op::none ? this->random_batch(problems, m, n, Order::columns, 0, seed)
-                                  : this->random_batch(problems, n, m, Order::columns, 0, seed);
+            return op == Op::none ? this->random_batch(problems, m, n, layout, 0, seed)
+                                  : this->random_batch(problems, n, m, layout, 0, seed);
         };
         Batch a = batch(op_a, rows, depth, 1);
         const Batch b = batch(op_b, depth, columns, 2);
-        Batch c = this->random_batch(problems, rows, columns, Order::columns, 0, 3);
+        Batch c = this->random_batch(problems, rows, columns, layout, 0, 3);
         const Batch old(c);
         const core::index_t spoilt = problems / 2;
         a.set(spoilt, Matrix::Constant(a.view().extent[1], a.view().extent[2], std::nan("")));
@@ -309,10 +311,15 @@ TYPED_TEST_P(BlasSuite, MultipliesSmallMatricesOfSeveralBlocks) {
             }
             this->check_small_gemm(op_a, op_b, 7, 3, 2, some);
             this->check_small_gemm(op_a, op_b, 4, 6, 5, zero);
+            this->check_small_gemm(op_a, op_b, 5, 8, 3, some, Order::problems);
         }
     }
     for (int n : {2, 3, 4, 6, 7, 8, 13, 16}) {
         this->check_small_gemm(Op::adjoint, Op::none, n, n, n, n % 2 == 0 ? zero : some);
+    }
+    for (int n : {2, 3, 4, 6, 7}) {
+        this->check_small_gemm(Op::none, Op::adjoint, n, n, n, n % 2 == 0 ? zero : some,
+                               Order::problems);
     }
     this->check_small_gemm(Op::none, Op::transposed, 1, 16, 7, some);
     this->check_small_gemm(Op::transposed, Op::none, 15, 2, 32, zero);
