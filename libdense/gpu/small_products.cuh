@@ -41,8 +41,7 @@ struct SmallProductArguments {
     int problems_per_block;
     int rows, columns, depth;
     FastDivider tiles;  ///< of a problem
-    /// Of those, or of two rows of the lower triangle that have as many as others; columns of
-    /// tiles.
+    /// Columns of tiles; of a lower triangle tiles in two rows that have as many as other two.
     FastDivider tile_columns;
     int tile_rows;
     int problems_at_once;  ///< that the threads of a block compute

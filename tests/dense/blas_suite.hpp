@@ -159,6 +159,8 @@ class BlasSuite : public Suite<SomeCombination> {
         const Batch with_gaps = update(Order::columns, Order::columns, 1, old);
         for (core::index_t p = 0; p < problems; ++p) {
             check_rank_k_sum<T>(0.5, a.matrix(p), beta, old.matrix(p), c.matrix(p));
+            // The order of the sums is fixed, how beta C is added is not.
+            if (beta != 0) continue;
             EXPECT_TRUE(by_rows.same_bits(p, c, p) && with_gaps.same_bits(p, c, p)) << p;
         }
     }
