@@ -48,7 +48,7 @@ MatrixRun<U> matrix_run(const KernelView<U, 3>& a) {
 
 /// Problems of a block: whole chunks, if possible whole lines of memory, of each matrix.
 template <class E>
-int problems_of_small(const SmallProductArguments<E>& p) {
+int problems_of_small(const SmallProductArguments<E>& p, int planned_bytes) {
     const int bytes = (p.a.stride + p.b.stride + p.c.stride) * static_cast<int>(sizeof(E));
     const auto whole = [&](int unit) {
         const auto of = [&](int entries) {
@@ -57,9 +57,9 @@ int problems_of_small(const SmallProductArguments<E>& p) {
         return std::max({of(p.a.entries), of(p.b.entries), of(p.c.entries)});
     };
     int unit = 128;
-    while (unit > 16 && whole(unit) * bytes > tuning::most_small_line_bytes) unit /= 2;
+    while (unit > 16 && 4 * whole(unit) * bytes > 5 * planned_bytes) unit /= 2;
     const int unit_bytes = whole(unit) * bytes;
-    return whole(unit) * std::max((tuning::small_run_bytes + unit_bytes / 2) / unit_bytes, 1);
+    return whole(unit) * std::max((planned_bytes + unit_bytes / 2) / unit_bytes, 1);
 }
 
 /// Larger ones do not fit in registers.
@@ -86,10 +86,10 @@ int side_of_tiles(int rows, int columns, int depth) {
 /// Whether a block has enough tiles for its threads.
 template <class Executor, class E>
 bool launch_small(Executor& executor, void (*kernel)(SmallProductArguments<E>),
-                  SmallProductArguments<E> p, int tiles) {
+                  SmallProductArguments<E> p, int tiles, int planned_bytes) {
     p.tiles = FastDivider(tiles);
     p.problems_at_once = small_threads / tiles;
-    p.problems_per_block = problems_of_small(p);
+    p.problems_per_block = problems_of_small(p, planned_bytes);
     if (tiles > small_threads || 2 * tiles * p.problems_per_block < small_threads) return false;
     p.b.offset = p.problems_per_block * p.a.stride;
     p.c.offset = p.b.offset + p.problems_per_block * p.b.stride;
@@ -126,7 +126,9 @@ bool multiply_small(Executor& executor, const ProductOperands<E>& operands) {
     const auto [problems, rows, columns] = operands.c.extent;
     const core::index_t depth = operands.a.extent[2];
     const auto largest = std::max(rows, columns);
-    if (largest > tuning::largest_product_of_runs || depth == 0 ||
+    constexpr int width = chunk_entries<E>;
+    const bool whole_chunks = columns % width == 0 && depth % width == 0;
+    if (largest > tuning::largest_product_of_runs<E>(whole_chunks) || depth == 0 ||
         depth > tuning::most_small_depth || !is_matrix_run(operands.a) ||
         !is_matrix_run(operands.b) || !is_matrix_run(operands.c)) {
         return false;
@@ -147,7 +149,8 @@ bool multiply_small(Executor& executor, const ProductOperands<E>& operands) {
     if (const int order = order_of_threads(p); order >= 2 && order <= 4) {
         return with_constant(order, [&](auto n) {
             if constexpr (n * n * sizeof(E) <= tuning::most_thread_matrix_bytes) {
-                return launch_small(executor, products_by_threads<E, n, false>, p, 1);
+                return launch_small(executor, products_by_threads<E, n, false>, p, 1,
+                                    tuning::small_run_bytes);
             }
             return false;
         });
@@ -158,7 +161,7 @@ bool multiply_small(Executor& executor, const ProductOperands<E>& operands) {
     return with_constant(side, [&](auto n) {
         if constexpr (n <= most_side<E>) {
             const int tiles = p.tile_rows * p.tile_columns.size();
-            return launch_small(executor, small_products<E, n>, p, tiles);
+            return launch_small(executor, small_products<E, n>, p, tiles, tuning::small_run_bytes);
         }
         return false;
     });
@@ -169,7 +172,7 @@ template <class Executor, class E>
 bool multiply_interleaved(Executor& executor, const ProductOperands<E>& operands) {
     const auto [problems, rows, columns] = operands.c.extent;
     const core::index_t depth = operands.a.extent[2];
-    if (std::max(rows, columns) > tuning::largest_interleaved_product || depth == 0 ||
+    if (std::max(rows, columns) > tuning::largest_interleaved_product<E> || depth == 0 ||
         problems < core::warp_size || operands.a.stride[0] != 1 || operands.b.stride[0] != 1 ||
         operands.c.stride[0] != 1) {
         return false;
@@ -215,10 +218,12 @@ bool update_small(Executor& executor, RealOf<E> alpha, const KernelView<const E,
     p.problems = c.extent[0];
     p.rows = p.columns = static_cast<int>(order);
     p.depth = static_cast<int>(depth);
+    constexpr int planned_bytes = tuning::rank_k_run_bytes<E>;
     if (const int n = order_of_threads(p); n >= 2 && n <= 4) {
         return with_constant(n, [&](auto its) {
             if constexpr (its * its * sizeof(E) <= tuning::most_thread_matrix_bytes) {
-                return launch_small(executor, products_by_threads<E, its, true>, p, 1);
+                return launch_small(executor, products_by_threads<E, its, true>, p, 1,
+                                    planned_bytes);
             }
             return false;
         });
@@ -229,8 +234,10 @@ bool update_small(Executor& executor, RealOf<E> alpha, const KernelView<const E,
     const int side = sizeof(E) == 16 || 2 * tiles(2) <= 3 * tiles(3) ? 2 : 3;
     p.tile_rows = tile_rows(side);
     p.tile_columns = FastDivider(p.tile_rows | 1);
-    if (side == 2) return launch_small(executor, small_rank_k<E, 2>, p, tiles(2));
-    if constexpr (sizeof(E) < 16) return launch_small(executor, small_rank_k<E, 3>, p, tiles(3));
+    if (side == 2) return launch_small(executor, small_rank_k<E, 2>, p, tiles(2), planned_bytes);
+    if constexpr (sizeof(E) < 16) {
+        return launch_small(executor, small_rank_k<E, 3>, p, tiles(3), planned_bytes);
+    }
     return false;
 }
 

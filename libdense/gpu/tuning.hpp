@@ -328,16 +328,29 @@ inline constexpr core::index_t most_vector_line_bytes = 40 * 1024;
 inline constexpr core::index_t most_vector_run_bytes = 64 * 1024;
 
 /// Bytes of a block's matrices in small_products, and the most with which they are whole lines of
-/// memory; bytes of a matrix up to which a thread has whole problems.
-inline constexpr int small_run_bytes = 24 * 1024;
-inline constexpr int most_small_line_bytes = 40 * 1024;
+/// memory. H200, percent of a copy with 16, 24, 32 and 48 KB: fp64 of order 4 92 92 100 99, 7 92 92
+/// 103 102, complex fp32 of 4 77 78 99 99, 8 86 89 93 97, 11 65 65 65 77; rank-k updates, which
+/// have two matrices and fewer threads at work, fp32 of 6 69 81 90 82, fp64 of 5 62 74 82 88, 8 62
+/// 62 72 78, complex fp64 of 4 67 71 81 88.
+inline constexpr int small_run_bytes = 32 * 1024;
+template <class T>
+inline constexpr int rank_k_run_bytes = (sizeof(T) == 4 ? 32 : 48) * 1024;
+/// Bytes of a matrix up to which a thread has whole problems.
 inline constexpr int most_thread_matrix_bytes = 144;
-/// Largest orders and depth of small_products.
-inline constexpr int largest_product_of_runs = 16;
-inline constexpr int largest_rank_k_of_runs = 16;
+/// Largest depth, and orders, of small_products: of real numbers also where rows are no whole
+/// chunks. H200, percent of a copy in tiles of chunks and so: fp32 of order 17 48 69, 18 52 73, 20
+/// 91 82, 24 78 68, fp64 of 17 57 92, complex fp32 of 17 53 60, 18 70 62.
 inline constexpr int most_small_depth = 32;
-/// Largest order of interleaved_products.
-inline constexpr int largest_interleaved_product = 8;
+template <class T>
+constexpr int largest_product_of_runs(bool whole_chunks) {
+    return whole_chunks || core::is_complex<T> ? 16 : 28;
+}
+inline constexpr int largest_rank_k_of_runs = 16;
+/// Largest order of interleaved_products. H200, percent of a copy in tiles and so: fp32 of order 2
+/// 33 57, 4 41 58, 8 40 45, fp64 of 3 80 91, 4 89 70, complex fp32 of 3 64 87, 4 78 65, complex
+/// fp64 of 4 64 90, 5 58 62.
+template <class T>
+inline constexpr int largest_interleaved_product = sizeof(T) == 8 ? 3 : 4;
 
 /// Registers of a thread of tridiagonalise, of a column of so many: the fewest without spills.
 /// H100, fp32, milliseconds of 256 MiB of order 32 and 64: 1.9 and 2.8 with 103 and 142
