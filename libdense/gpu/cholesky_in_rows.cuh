@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(rows_threads) cholesky_in_rows(CholeskyArgumen
     using R = RealOf<T>;
     using Rows = TriangleRows<T, order, lanes>;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, order, lanes);
     const typename Rows::Tile tile(at, shared);
     Rows rows;
     load_matrices<true>(rows, at, shared, p.a);
@@ -185,13 +185,13 @@ __global__ void __launch_bounds__(rows_threads,
     using Sides = StagedMatrices<T, sides, order, lanes>;
     constexpr int slots = Rows::slots;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
-    T* const shared_sides = warp_area(
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, order, lanes);
+    const WarpArea<T> shared_sides = warp_area(
         core::shared<T>() + rows_shared_entries<T>(order, order, lanes), sides, order, lanes);
     const typename Rows::Tile tile(at, shared);
     Sides(at, shared_sides, p.x).load(p.x);
     Rows rows;
-    load_matrices<true>(rows, at, shared, p.a);
+    load_matrices<true>(rows, at, shared, p.a, Sides::by_blocks(p.x));
     Pivots<R> pivots;
     R reciprocal[slots] = {};
     eliminate_triangle<false>(rows, tile, at.lane, [&](int k, int slot, R pivot) {
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(rows_threads,
         if (begin > 0) {
             __syncwarp();
             its.load(some);
-            wait_for_matrices();
+            wait_for_matrices(its.by_blocks(some));
         }
         T x[slots][sides];
         APERTURE_UNROLL

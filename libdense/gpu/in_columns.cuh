@@ -16,23 +16,26 @@
 namespace aperture::dense {
 
 /// Loads the lane's columns of A and of what is behind it; `side(row, r)` is called once all have
-/// arrived.
+/// arrived, of which others may be loaded `by_blocks`.
 template <int order, int slots, class T, int lanes, class Side>
 __device__ __forceinline__ void load_columns(T (&columns)[slots][order],
-                                             const RowsPosition<lanes>& at, T* shared,
-                                             const KernelView<const T, 3>& batch, Side side) {
+                                             const RowsPosition<lanes>& at,
+                                             const WarpArea<T>& shared,
+                                             const KernelView<const T, 3>& batch, bool by_blocks,
+                                             Side side) {
     const StagedMatrices<T, order, order, lanes> a(at, shared, batch);
     a.load(batch);
-    wait_for_matrices();
+    wait_for_matrices(by_blocks || a.by_blocks(batch));
     fill_general_columns<lanes, order>(
         columns, at.lane, [&](int row, int column) { return a.row(row)[column]; }, side);
     __syncwarp();
 }
 template <int order, int slots, class T, int lanes>
 __device__ __forceinline__ void load_columns(T (&columns)[slots][order],
-                                             const RowsPosition<lanes>& at, T* shared,
+                                             const RowsPosition<lanes>& at,
+                                             const WarpArea<T>& shared,
                                              const KernelView<const T, 3>& batch) {
-    load_columns(columns, at, shared, batch, [](int, int) { return T(RealOf<T>(0)); });
+    load_columns(columns, at, shared, batch, false, [](int, int) { return T(RealOf<T>(0)); });
 }
 
 /// Blocks that are asked for. H100, fp32, percent of the bound of order 16 without and with: 60 68.
@@ -49,7 +52,7 @@ __global__ void __launch_bounds__(rows_threads,
     constexpr int slots = (order + sides + lanes - 1) / lanes;
     constexpr bool exchange = elimination == GeneralElimination::pivoted_lu;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, order, lanes);
     const StagedMatrices<T, sides, order, lanes> x(
         at,
         warp_area(core::shared<T>() + rows_shared_entries<T>(order, order, lanes), sides, order,
@@ -57,7 +60,7 @@ __global__ void __launch_bounds__(rows_threads,
         p.x);
     x.load(p.x);
     T columns[slots][order];
-    load_columns(columns, at, shared, p.a,
+    load_columns(columns, at, shared, p.a, x.by_blocks(p.x),
                  [&](int row, int r) { return r < sides ? x.row(r)[row] : T(RealOf<T>(0)); });
     int info = 0;
     if constexpr (elimination == GeneralElimination::gauss_jordan) {
@@ -78,7 +81,7 @@ template <class T, int order, int lanes, bool exchange>
 __global__ void __launch_bounds__(rows_threads) lu_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + lanes - 1) / lanes;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, order, lanes);
     T columns[slots][order];
     load_columns(columns, at, shared, p.a);
     int info = 0;
@@ -108,8 +111,9 @@ __global__ void __launch_bounds__(rows_threads) lu_in_columns(LuArguments<T> p) 
         const auto batch = as_rows(p.pivots);
         static_assert(rows_shared_bytes<int>(1, order, lanes) <=
                       rows_shared_bytes<T>(order, order, lanes));
-        const StagedMatrices<int, 1, order, lanes> pivots(at, reinterpret_cast<int*>(shared),
-                                                          batch);
+        const WarpArea<int> its_shared(reinterpret_cast<int*>(core::shared<T>()),
+                                       shared.stride * static_cast<int>(sizeof(T) / sizeof(int)));
+        const StagedMatrices<int, 1, order, lanes> pivots(at, its_shared, batch);
         APERTURE_UNROLL
         for (int slot = 0; slot < slots; ++slot) {
             const int k = slot * lanes + at.lane;
@@ -125,7 +129,7 @@ template <class T, int order, int lanes>
 __global__ void __launch_bounds__(rows_threads) inverse_in_columns(LuArguments<T> p) {
     constexpr int slots = (order + lanes - 1) / lanes;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, order, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, order, lanes);
     T columns[slots][order];
     load_columns(columns, at, shared, p.a);
     int info = 0;

@@ -361,7 +361,7 @@ __global__ void __launch_bounds__(rows_threads, sizeof(T) == 4 && exchange && or
     lu_in_rows(LuArguments<T> p) {
     using Rows = GeneralRows<T, order, order, lanes>;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
     const typename Rows::Tile tile(at, shared);
     Rows rows;
     load_matrices(rows, at, shared, p.a);
@@ -413,9 +413,9 @@ __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) 
     constexpr bool jordan = elimination == GeneralElimination::gauss_jordan;
     constexpr bool exchange = elimination == GeneralElimination::pivoted_lu;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
     const typename Rows::Tile tile(at, shared);
-    T* const shared_sides = warp_area(
+    const WarpArea<T> shared_sides = warp_area(
         core::shared<T>() + rows_shared_entries<T>(order, Rows::width, lanes), sides, order, lanes);
     int info = 0;
     T x[slots][sides];
@@ -424,7 +424,7 @@ __global__ void __launch_bounds__(rows_threads) solve_in_rows(LuArguments<T> p) 
         Rows rows;
         const Sides staged(at, shared_sides, p.x);
         staged.load(p.x);
-        load_matrices(rows, at, shared, p.a);
+        load_matrices(rows, at, shared, p.a, staged.by_blocks(p.x));
         APERTURE_UNROLL
         for (int slot = 0; slot < slots; ++slot) {
             const int row = slot * lanes + at.lane;
@@ -503,7 +503,7 @@ __global__ void __launch_bounds__(rows_threads,
     using Rows = GeneralRows<T, order, order, lanes>;
     constexpr int slots = Rows::slots;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), order, Rows::width, lanes);
     const typename Rows::Tile tile(at, shared);
     Rows rows;
     load_matrices(rows, at, shared, p.a);

@@ -188,13 +188,13 @@ __global__ void __launch_bounds__(rows_threads,
     constexpr int width = qr_width(rows);
     using Matrix = StagedMatrices<T, rows, order, lanes>;
     const RowsPosition<lanes> at(p.a.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), rows, order, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), rows, order, lanes);
     const WarpTile<T, 1, width, lanes> published(
         at,
         warp_area(core::shared<T>() + rows_shared_entries<T>(rows, order, lanes), 1, width, lanes));
     const Matrix a(at, shared, p.a);
     a.load(p.a);
-    wait_for_matrices();
+    wait_for_matrices(a.by_blocks(p.a));
     T columns[slots][width];
     APERTURE_UNROLL
     for (int slot = 0; slot < slots; ++slot) {
@@ -286,14 +286,14 @@ __global__ void __launch_bounds__(rows_threads, (qr_blocks<T>((order + sides + l
     T* const shared = core::shared<T>();
     T* const behind = shared + rows_shared_entries<T>(rows, order, lanes);
     const WarpTile<T, 1, width, lanes> published(at, warp_area(behind, 1, width, lanes));
-    T* const of_sides =
-        shared + qr_shared_bytes<T>(rows, order, lanes) / static_cast<int>(sizeof(T)) +
-        core::warp_rank() * (sides_shared_entries<T>(rows, order, sides, lanes) / warps);
+    const WarpArea<T> of_sides(
+        shared + qr_shared_bytes<T>(rows, order, lanes) / static_cast<int>(sizeof(T)),
+        sides_shared_entries<T>(rows, order, sides, lanes) / warps);
     const StagedMatrices<T, rows, order, lanes> a(at, warp_area(shared, rows, order, lanes), p.a);
     const StagedMatrices<T, sides, rows, lanes> b(at, of_sides, p.b);
     a.load(p.a);
     b.load(p.b);
-    wait_for_matrices();
+    wait_for_matrices(a.by_blocks(p.a) || b.by_blocks(p.b));
     T columns[slots][width];
     // Fills the columns from `first` to `last` - 1.
     const auto fill = [&](int first, int last, const auto& entry) {

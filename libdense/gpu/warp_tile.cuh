@@ -10,6 +10,11 @@
 // theirs without bank conflicts. So are rows on their way that are a multiple of 16 bytes. Others
 // are packed as they are in memory, where the matrices of a warp are one run of entries, which is
 // copied by chunks, too.
+//
+// Matrices that are no run by rows are copied by entries. Neighbouring threads have neighbours of
+// memory, and each goes on by steps of which all have the same size, so that its places in shared
+// memory are constants. Where a warp's part of a line of problems is less than a sector, the warps
+// of a block share the copies of their problems.
 
 #include "libdense/gpu/factor_arguments.cuh"
 #include "libdense/gpu/reflector.cuh"
@@ -107,11 +112,22 @@ __device__ __forceinline__ void store_chunk(T* entries, const Chunk<T>& chunk) {
     *reinterpret_cast<Chunk<T>*>(entries) = chunk;
 }
 
-/// A warp's part of an `area` for the matrices of a block.
+/// A warp's part of an area for a block.
 template <class T>
-__device__ __forceinline__ T* warp_area(T* area, int rows, int columns, int lanes) {
-    return area + core::warp_rank() * (rows_shared_entries<T>(rows, columns, lanes) /
-                                       (rows_threads / core::warp_size));
+struct WarpArea {
+    T* own;
+    int stride;  ///< to that of the next warp
+
+    __device__ __forceinline__ WarpArea(T* area, int its_stride)
+        : own(area + core::warp_rank() * its_stride), stride(its_stride) {}
+    __device__ __forceinline__ T* of_block() const { return own - core::warp_rank() * stride; }
+};
+
+/// That of an `area` for the matrices of a block.
+template <class T>
+__device__ __forceinline__ WarpArea<T> warp_area(T* area, int rows, int columns, int lanes) {
+    return WarpArea<T>(
+        area, rows_shared_entries<T>(rows, columns, lanes) / (rows_threads / core::warp_size));
 }
 
 /// Rows of this lane's problem, in which kernels work, in the warp's area.
@@ -121,11 +137,20 @@ struct WarpTile {
     static constexpr int problem_stride = rows_problem_stride<T>(rows, columns, lanes);
     T* own;
 
-    __device__ __forceinline__ WarpTile(const RowsPosition<lanes>& at, T* area)
-        : own(area + at.local * problem_stride) {}
+    __device__ __forceinline__ WarpTile(const RowsPosition<lanes>& at, const WarpArea<T>& area)
+        : own(area.own + at.local * problem_stride) {}
 
     __device__ __forceinline__ T* row(int i) const { return own + i * row_stride; }
 };
+
+/// Waits for the warps of a block or, in almost all cases, only for the lanes of one.
+__device__ __forceinline__ void synchronise(bool block) {
+    if (block) {
+        __syncthreads();
+    } else {
+        __syncwarp();
+    }
+}
 
 /// Matrices of a warp's problems on their way from a batch to registers, or back, in the warp's
 /// area.
@@ -142,21 +167,29 @@ struct StagedMatrices {
         packed ? matrix : rows_problem_stride<T>(rows, columns, lanes);
 
     RowsPosition<lanes> at;
+    WarpArea<T> area;
     bool one_run;  ///< the warp's matrices are, in memory
     int shift;     ///< entries of the chunk in which they begin that are not theirs
     T* first;
 
     template <class U>
-    __device__ __forceinline__ StagedMatrices(const RowsPosition<lanes>& position, T* area,
+    __device__ __forceinline__ StagedMatrices(const RowsPosition<lanes>& position,
+                                              const WarpArea<T>& its_area,
                                               const KernelView<U, 3>& batch)
-        : at(position) {
+        : at(position), area(its_area) {
         const auto address =
             reinterpret_cast<unsigned long long>(batch.data + at.first * batch.stride[0]);
         one_run = batch.extent[1] == rows && batch.stride[2] == 1 &&
                   (rows == 1 || batch.stride[1] == columns) && batch.stride[0] == matrix &&
                   address % (width * sizeof(T)) == 0;
         shift = packed && one_run ? static_cast<int>(address / sizeof(T) % chunk) : 0;
-        first = area + shift;
+        first = area.own + shift;
+    }
+
+    /// Whether the warps of a block copy the matrices of all.
+    template <class U>
+    __device__ __forceinline__ static bool by_blocks(const KernelView<U, 3>& batch) {
+        return matrix > 1 && problems * sizeof(T) < 32 && interleaved(batch);
     }
 
     /// Row i of this lane's problem.
@@ -191,7 +224,7 @@ struct StagedMatrices {
     }
 
     /// Starts to copy the matrices, or their lower triangles and perhaps more; wait_for_matrices()
-    /// must follow.
+    /// must follow. No warp may still need what is in the area if copies are `by_blocks`.
     template <bool lower = false, class U>
     __device__ __forceinline__ void load(const KernelView<U, 3>& batch) const {
         for_each_piece<8>(batch, [&]<int count>(const T* from, int i, int j, T* entry) {
@@ -200,23 +233,25 @@ struct StagedMatrices {
             core::copy_async<count* static_cast<int>(sizeof(T))>(entry, from);
         });
     }
+    /// After it the area is free if copies are `by_blocks`.
     __device__ __forceinline__ void store(const KernelView<T, 3>& batch) const {
-        __syncwarp();
+        synchronise(by_blocks(batch));
         for_each_piece<4>(batch, [&]<int count>(T* to, int, int, const T* entry) {
             using Entries = Piece<T, count>;
             *reinterpret_cast<Entries*>(to) = *reinterpret_cast<const Entries*>(entry);
         });
+        if (by_blocks(batch)) __syncthreads();
     }
 
   private:
     /// Calls visit<count>(its address, row, column, place in shared memory) for pieces of
-    /// matrices in one run, else for single entries.
+    /// matrices in one run or of aligned rows, else for single entries.
     template <int at_once, class U, class Visit>
     __device__ __forceinline__ void for_each_piece(const KernelView<U, 3>& batch,
                                                    const Visit& visit) const {
         U* const from = batch.data + at.first * batch.stride[0];
         if (!one_run) {
-            for_each_entry(batch, from, visit);
+            for_each_in_lines<at_once>(batch, from, visit);
         } else if constexpr (packed) {
             for_each_in_run<at_once>(from, visit);
         } else {
@@ -256,22 +291,110 @@ struct StagedMatrices {
             piece.template operator()<1>(i);
         }
     }
-    template <class U, class Visit>
-    __device__ __forceinline__ void for_each_entry(const KernelView<U, 3>& batch, U* from,
-                                                   const Visit& visit) const {
-        const bool by_problems = interleaved(batch);
-        APERTURE_UNROLL_BY(2)
-        for (unsigned i = lane(); i < unsigned{problems} * matrix; i += core::warp_size) {
-            const int problem = static_cast<int>(by_problems ? i % problems : i / matrix);
-            const int entry = static_cast<int>(by_problems ? i / problems : i % matrix);
-            const int row = entry / columns;
-            const int column = entry % columns;
-            if (problem < at.valid && row < batch.extent[1]) {
-                visit.template operator()<1>(
-                    from + problem * batch.stride[0] + row * batch.stride[1] +
-                        column * batch.stride[2],
-                    row, column, first + problem * problem_stride + row * row_stride + column);
+    template <int at_once, class U, class Visit>
+    __device__ __forceinline__ void for_each_in_lines(const KernelView<U, 3>& batch, U* from,
+                                                      const Visit& visit) const {
+        const auto in_chunks = [](unsigned long long entry) { return entry % chunk == 0; };
+        if (interleaved(batch)) {
+            if constexpr (matrix > 1 && problems * sizeof(T) < 32) {
+                U* const of_block = from - core::warp_rank() * problems;
+                for_each_in_lines<at_once, of_problems, 1, rows_threads>(batch, of_block, visit);
+            } else {
+                for_each_in_lines<at_once, of_problems>(batch, from, visit);
             }
+            return;
+        }
+        if constexpr (rows > 1) {
+            if (batch.stride[1] == 1) {
+                if (batch.stride[2] == rows && batch.stride[0] == matrix) {
+                    KernelView<U, 3> gapless = batch;
+                    gapless.stride[0] = matrix;
+                    gapless.stride[1] = 1;
+                    gapless.stride[2] = rows;
+                    for_each_in_lines<at_once, of_rows>(gapless, from, visit);
+                } else {
+                    for_each_in_lines<at_once, of_rows>(batch, from, visit);
+                }
+                return;
+            }
+        }
+        if constexpr (!packed && chunk > 1) {
+            const auto address = reinterpret_cast<unsigned long long>(batch.data);
+            if (batch.stride[2] == 1 && address % 16 == 0 &&
+                in_chunks(static_cast<unsigned long long>(batch.stride[0] | batch.stride[1]))) {
+                for_each_in_lines<at_once, of_columns, chunk>(batch, from, visit);
+                return;
+            }
+        }
+        for_each_in_lines<at_once, of_columns>(batch, from, visit);
+    }
+    /// The dimension of a batch along which lines are.
+    enum Lines { of_problems, of_rows, of_columns };
+    /// Threads are neighbours along a line, then along the middle dimension and the slow one. The
+    /// fewer that would need their indices divided have nothing to do.
+    template <int at_once, int fast, int count = 1, int threads = core::warp_size, class U,
+              class Visit>
+    __device__ __forceinline__ void for_each_in_lines(const KernelView<U, 3>& batch, U* from,
+                                                      const Visit& visit) const {
+        constexpr int middle = fast == of_columns ? of_rows : of_columns;
+        constexpr int slow = fast == of_problems ? of_rows : of_problems;
+        constexpr int sizes[] = {threads / lanes, rows, columns / count};
+        constexpr int places[] = {problem_stride, row_stride, count};
+        // Threads along a line and the next dimensions, and their steps.
+        constexpr int along = sizes[fast] < threads ? sizes[fast] : threads;
+        constexpr int lines = threads / along;
+        constexpr int across = sizes[middle] < lines ? sizes[middle] : lines;
+        constexpr int deep = sizes[slow] < lines / across ? sizes[slow] : lines / across;
+        constexpr int fast_steps = (sizes[fast] + along - 1) / along;
+        constexpr int middle_steps = (sizes[middle] + across - 1) / across;
+        constexpr int slow_steps = (sizes[slow] + deep - 1) / deep;
+        [[maybe_unused]] constexpr int slow_at_once =
+            at_once > fast_steps * middle_steps ? at_once / (fast_steps * middle_steps) : 1;
+        constexpr bool by_block = threads > core::warp_size;
+        const int thread = by_block ? core::thread_rank() : static_cast<int>(lane());
+        const int first_along = thread % along;
+        const int first_across = thread / along % across;
+        const int first_deep = thread / (along * across);
+        const auto all_rows = batch.extent[1] < rows ? static_cast<int>(batch.extent[1]) : rows;
+        const index_t left =
+            batch.extent[0] - at.first + (by_block ? core::warp_rank() * problems : 0);
+        const int valid[] = {
+            by_block ? (left < sizes[0] ? static_cast<int>(left) : sizes[0]) : at.valid, all_rows,
+            sizes[2]};
+        if (first_deep >= deep || (fast_steps == 1 && first_along >= valid[fast])) return;
+        T* place = first;
+        if constexpr (by_block) {
+            place = area.of_block() + first_along / problems * area.stride +
+                    first_along % problems * problem_stride;
+        } else {
+            place += first_along * places[fast];
+        }
+        place += first_across * places[middle] + first_deep * places[slow];
+        U* its = from + first_along * count * batch.stride[fast] +
+                 first_across * batch.stride[middle] + first_deep * batch.stride[slow];
+        APERTURE_UNROLL_BY(slow_at_once)
+        for (int s = 0; s < slow_steps; ++s) {
+            U* of_line = its;
+            APERTURE_UNROLL_BY(at_once)
+            for (int m = 0; m < middle_steps; ++m) {
+                APERTURE_UNROLL
+                for (int f = 0; f < fast_steps; ++f) {
+                    int index[3];
+                    index[fast] = first_along + f * along;
+                    index[middle] = first_across + m * across;
+                    index[slow] = first_deep + s * deep;
+                    if (index[fast] < valid[fast] && index[middle] < valid[middle] &&
+                        index[slow] < valid[slow]) {
+                        visit.template operator()<count>(
+                            of_line + f * along * count * batch.stride[fast], index[of_rows],
+                            index[of_columns] * count,
+                            place + s * deep * places[slow] + m * across * places[middle] +
+                                f * along * places[fast]);
+                    }
+                }
+                of_line += across * batch.stride[middle];
+            }
+            its += deep * batch.stride[slow];
         }
     }
     __device__ __forceinline__ static unsigned lane() {
@@ -279,11 +402,11 @@ struct StagedMatrices {
     }
 };
 
-/// Completes StagedMatrices::load for all lanes.
-__device__ __forceinline__ void wait_for_matrices() {
+/// Completes StagedMatrices::load for all lanes; `by_blocks`: for all warps.
+__device__ __forceinline__ void wait_for_matrices(bool by_blocks) {
     core::commit_copies();
     core::wait_for_copies();
-    __syncwarp();
+    synchronise(by_blocks);
 }
 
 /// A batch of vectors as one of matrices that have a row.
@@ -308,13 +431,15 @@ __device__ __forceinline__ KernelView<T, 3> sides_from(KernelView<T, 3> x, int b
     return x;
 }
 
-/// Loads the matrices of a batch to a lane's registers.
+/// Loads the matrices of a batch to a lane's registers; `by_blocks`: completes other loads, too.
 template <bool lower = false, class Registers, int lanes, class T, class U>
 __device__ __forceinline__ void load_matrices(Registers& registers, const RowsPosition<lanes>& at,
-                                              T* shared, const KernelView<U, 3>& batch) {
+                                              const WarpArea<T>& shared,
+                                              const KernelView<U, 3>& batch,
+                                              bool by_blocks = false) {
     const typename Registers::Matrix staged(at, shared, batch);
     staged.template load<lower>(batch);
-    wait_for_matrices();
+    wait_for_matrices(by_blocks || staged.by_blocks(batch));
     registers.load(staged);
 }
 
