@@ -37,14 +37,21 @@ struct RowsPosition {
         : first((static_cast<index_t>(blockIdx.x) * (rows_threads / core::warp_size) +
                  core::warp_rank()) *
                 problems),
-          valid(all_problems - first < problems
-                    ? (all_problems > first ? static_cast<int>(all_problems - first) : 0)
-                    : problems),
+          valid(existing(all_problems - first, problems)),
           local(core::lane_rank() / lanes),
           lane(core::lane_rank() % lanes) {}
 
     __device__ __forceinline__ bool exists() const { return local < valid; }
     __device__ __forceinline__ index_t problem() const { return first + local; }
+    /// Of the block.
+    __device__ __forceinline__ int valid_of_block(index_t all_problems) const {
+        return existing(all_problems - first + core::warp_rank() * problems, rows_threads / lanes);
+    }
+
+  private:
+    __device__ __forceinline__ static int existing(index_t left, int most) {
+        return left < most ? (left > 0 ? static_cast<int>(left) : 0) : most;
+    }
 };
 
 /// Entries from a row to the next: neighbouring lanes have chunks of theirs in different banks. A
@@ -166,6 +173,9 @@ struct StagedMatrices {
     static constexpr int problem_stride =
         packed ? matrix : rows_problem_stride<T>(rows, columns, lanes);
 
+    /// Whether a warp has less than a sector of a line of problems.
+    static constexpr bool shares_sectors = matrix > 1 && problems * sizeof(T) < 32;
+
     RowsPosition<lanes> at;
     WarpArea<T> area;
     bool one_run;  ///< the warp's matrices are, in memory
@@ -189,7 +199,7 @@ struct StagedMatrices {
     /// Whether the warps of a block copy the matrices of all.
     template <class U>
     __device__ __forceinline__ static bool by_blocks(const KernelView<U, 3>& batch) {
-        return matrix > 1 && problems * sizeof(T) < 32 && interleaved(batch);
+        return shares_sectors && interleaved(batch);
     }
 
     /// Row i of this lane's problem.
@@ -244,30 +254,42 @@ struct StagedMatrices {
     }
 
   private:
-    /// Calls visit<count>(its address, row, column, place in shared memory) for pieces of
-    /// matrices in one run or of aligned rows, else for single entries.
+    /// Calls visit<count>(its address, row, column, place in shared memory) for chunks of aligned
+    /// rows or of packed matrices in one run, else for single entries.
     template <int at_once, class U, class Visit>
     __device__ __forceinline__ void for_each_piece(const KernelView<U, 3>& batch,
                                                    const Visit& visit) const {
         U* const from = batch.data + at.first * batch.stride[0];
-        if (!one_run) {
-            for_each_in_lines<at_once>(batch, from, visit);
-        } else if constexpr (packed) {
-            for_each_in_run<at_once>(from, visit);
-        } else {
-            constexpr unsigned pieces = matrix / chunk;
-            APERTURE_UNROLL_BY(8)
-            for (unsigned i = lane(); i < problems * pieces; i += core::warp_size) {
-                const int problem = static_cast<int>(i / pieces);
-                const int row = static_cast<int>(i % pieces) / (columns / chunk);
-                const int column = static_cast<int>(i % (columns / chunk)) * chunk;
-                if (problem < at.valid) {
-                    visit.template operator()<chunk>(
-                        from + i * chunk, row, column,
-                        first + problem * problem_stride + row * row_stride + column);
-                }
+        if constexpr (packed) {
+            if (one_run) return for_each_in_run<at_once>(from, visit);
+        } else if constexpr (chunk > 1) {
+            if (rows_are_aligned(batch)) {
+                return for_each_in_lines<at_once, of_columns, chunk>(batch, from, visit);
             }
         }
+        if (interleaved(batch)) {
+            if constexpr (shares_sectors) {
+                U* const of_block = from - core::warp_rank() * problems;
+                for_each_in_lines<at_once, of_problems, 1, rows_threads>(batch, of_block, visit);
+            } else {
+                for_each_in_lines<at_once, of_problems>(batch, from, visit);
+            }
+        } else if (rows > 1 && batch.stride[1] == 1) {
+            for_each_in_lines<at_once, of_rows>(batch, from, visit);
+        } else {
+            for_each_in_lines<at_once, of_columns>(batch, from, visit);
+        }
+    }
+    template <class U>
+    __device__ __forceinline__ static bool rows_are_aligned(const KernelView<U, 3>& batch) {
+        const auto bytes = [](index_t entries) {
+            return static_cast<unsigned>(entries) * static_cast<unsigned>(sizeof(T));
+        };
+        const auto address =
+            static_cast<unsigned>(reinterpret_cast<unsigned long long>(batch.data));
+        return batch.stride[2] == 1 &&
+               (address | bytes(batch.stride[0]) | (rows > 1 ? bytes(batch.stride[1]) : 0)) % 16 ==
+                   0;
     }
     template <int at_once, class U, class Visit>
     __device__ __forceinline__ void for_each_in_run(U* from, const Visit& visit) const {
@@ -291,47 +313,10 @@ struct StagedMatrices {
             piece.template operator()<1>(i);
         }
     }
-    template <int at_once, class U, class Visit>
-    __device__ __forceinline__ void for_each_in_lines(const KernelView<U, 3>& batch, U* from,
-                                                      const Visit& visit) const {
-        const auto in_chunks = [](unsigned long long entry) { return entry % chunk == 0; };
-        if (interleaved(batch)) {
-            if constexpr (matrix > 1 && problems * sizeof(T) < 32) {
-                U* const of_block = from - core::warp_rank() * problems;
-                for_each_in_lines<at_once, of_problems, 1, rows_threads>(batch, of_block, visit);
-            } else {
-                for_each_in_lines<at_once, of_problems>(batch, from, visit);
-            }
-            return;
-        }
-        if constexpr (rows > 1) {
-            if (batch.stride[1] == 1) {
-                if (batch.stride[2] == rows && batch.stride[0] == matrix) {
-                    KernelView<U, 3> gapless = batch;
-                    gapless.stride[0] = matrix;
-                    gapless.stride[1] = 1;
-                    gapless.stride[2] = rows;
-                    for_each_in_lines<at_once, of_rows>(gapless, from, visit);
-                } else {
-                    for_each_in_lines<at_once, of_rows>(batch, from, visit);
-                }
-                return;
-            }
-        }
-        if constexpr (!packed && chunk > 1) {
-            const auto address = reinterpret_cast<unsigned long long>(batch.data);
-            if (batch.stride[2] == 1 && address % 16 == 0 &&
-                in_chunks(static_cast<unsigned long long>(batch.stride[0] | batch.stride[1]))) {
-                for_each_in_lines<at_once, of_columns, chunk>(batch, from, visit);
-                return;
-            }
-        }
-        for_each_in_lines<at_once, of_columns>(batch, from, visit);
-    }
     /// The dimension of a batch along which lines are.
     enum Lines { of_problems, of_rows, of_columns };
-    /// Threads are neighbours along a line, then along the middle dimension and the slow one. The
-    /// fewer that would need their indices divided have nothing to do.
+    /// Threads are neighbours along a line, then along the middle dimension, then the slow one.
+    /// Those that would have to divide by other numbers than these have nothing to do.
     template <int at_once, int fast, int count = 1, int threads = core::warp_size, class U,
               class Visit>
     __device__ __forceinline__ void for_each_in_lines(const KernelView<U, 3>& batch, U* from,
@@ -340,7 +325,7 @@ struct StagedMatrices {
         constexpr int slow = fast == of_problems ? of_rows : of_problems;
         constexpr int sizes[] = {threads / lanes, rows, columns / count};
         constexpr int places[] = {problem_stride, row_stride, count};
-        // Threads along a line and the next dimensions, and their steps.
+        // Threads along each dimension, and how often all of them have to go on by as many.
         constexpr int along = sizes[fast] < threads ? sizes[fast] : threads;
         constexpr int lines = threads / along;
         constexpr int across = sizes[middle] < lines ? sizes[middle] : lines;
@@ -348,34 +333,32 @@ struct StagedMatrices {
         constexpr int fast_steps = (sizes[fast] + along - 1) / along;
         constexpr int middle_steps = (sizes[middle] + across - 1) / across;
         constexpr int slow_steps = (sizes[slow] + deep - 1) / deep;
-        [[maybe_unused]] constexpr int slow_at_once =
-            at_once > fast_steps * middle_steps ? at_once / (fast_steps * middle_steps) : 1;
-        constexpr bool by_block = threads > core::warp_size;
-        const int thread = by_block ? core::thread_rank() : static_cast<int>(lane());
+        constexpr int most = fast_steps < at_once ? at_once / fast_steps : 1;
+        [[maybe_unused]] constexpr int middle_at_once = middle_steps < most ? middle_steps : most;
+        [[maybe_unused]] constexpr int slow_at_once = most > middle_steps ? most / middle_steps : 1;
+        const int thread = threads > core::warp_size ? core::thread_rank() : core::lane_rank();
         const int first_along = thread % along;
         const int first_across = thread / along % across;
         const int first_deep = thread / (along * across);
-        const auto all_rows = batch.extent[1] < rows ? static_cast<int>(batch.extent[1]) : rows;
-        const index_t left =
-            batch.extent[0] - at.first + (by_block ? core::warp_rank() * problems : 0);
         const int valid[] = {
-            by_block ? (left < sizes[0] ? static_cast<int>(left) : sizes[0]) : at.valid, all_rows,
-            sizes[2]};
-        if (first_deep >= deep || (fast_steps == 1 && first_along >= valid[fast])) return;
-        T* place = first;
-        if constexpr (by_block) {
-            place = area.of_block() + first_along / problems * area.stride +
-                    first_along % problems * problem_stride;
-        } else {
-            place += first_along * places[fast];
-        }
+            threads > core::warp_size ? at.valid_of_block(batch.extent[0]) : at.valid,
+            batch.extent[1] < rows ? static_cast<int>(batch.extent[1]) : rows, sizes[2]};
+        if (first_deep >= deep || first_along >= valid[fast]) return;
+        const bool last_exists = first_across + (middle_steps - 1) * across < sizes[middle];
+        T* place = threads > core::warp_size
+                       ? area.of_block() + first_along / problems * area.stride +
+                             first_along % problems * problem_stride
+                       : first + first_along * places[fast];
         place += first_across * places[middle] + first_deep * places[slow];
-        U* its = from + first_along * count * batch.stride[fast] +
-                 first_across * batch.stride[middle] + first_deep * batch.stride[slow];
+        from += first_along * count * batch.stride[fast] + first_across * batch.stride[middle] +
+                first_deep * batch.stride[slow];
+        const index_t middle_step = across * batch.stride[middle];
+        const index_t slow_step = deep * batch.stride[slow];
         APERTURE_UNROLL_BY(slow_at_once)
         for (int s = 0; s < slow_steps; ++s) {
-            U* of_line = its;
-            APERTURE_UNROLL_BY(at_once)
+            if (first_deep + s * deep >= valid[slow]) continue;
+            U* its = from + s * slow_step;
+            APERTURE_UNROLL_BY(middle_at_once)
             for (int m = 0; m < middle_steps; ++m) {
                 APERTURE_UNROLL
                 for (int f = 0; f < fast_steps; ++f) {
@@ -383,18 +366,19 @@ struct StagedMatrices {
                     index[fast] = first_along + f * along;
                     index[middle] = first_across + m * across;
                     index[slow] = first_deep + s * deep;
-                    if (index[fast] < valid[fast] && index[middle] < valid[middle] &&
-                        index[slow] < valid[slow]) {
+                    const bool exists = (middle == of_rows ? index[middle] < valid[middle]
+                                                           : m + 1 < middle_steps || last_exists) &&
+                                        (fast_steps == 1 || index[fast] < valid[fast]);
+                    if (exists) {
                         visit.template operator()<count>(
-                            of_line + f * along * count * batch.stride[fast], index[of_rows],
+                            its + f * along * count * batch.stride[fast], index[of_rows],
                             index[of_columns] * count,
                             place + s * deep * places[slow] + m * across * places[middle] +
                                 f * along * places[fast]);
                     }
                 }
-                of_line += across * batch.stride[middle];
+                its += middle_step;
             }
-            its += deep * batch.stride[slow];
         }
     }
     __device__ __forceinline__ static unsigned lane() {
