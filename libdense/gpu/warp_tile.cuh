@@ -264,20 +264,26 @@ struct StagedMatrices {
             if (one_run) return for_each_in_run<at_once>(from, visit);
         } else if constexpr (chunk > 1) {
             if (rows_are_aligned(batch)) {
-                return for_each_in_lines<at_once, of_columns, chunk>(batch, from, visit);
+                return for_each_in_lines<of_columns, chunk>(batch, from, visit);
             }
         }
         if (interleaved(batch)) {
             if constexpr (shares_sectors) {
                 U* const of_block = from - core::warp_rank() * problems;
-                for_each_in_lines<at_once, of_problems, 1, rows_threads>(batch, of_block, visit);
+                for_each_in_lines<of_problems, 1, rows_threads>(batch, of_block, visit);
             } else {
-                for_each_in_lines<at_once, of_problems>(batch, from, visit);
+                for_each_in_lines<of_problems>(batch, from, visit);
             }
         } else if (rows > 1 && batch.stride[1] == 1) {
-            for_each_in_lines<at_once, of_rows>(batch, from, visit);
+            KernelView<U, 3> gapless = batch;
+            gapless.stride = {matrix, 1, rows};
+            if (batch.stride[0] == matrix && batch.stride[2] == rows) {
+                for_each_in_lines<of_rows>(gapless, from, visit);
+            } else {
+                for_each_in_lines<of_rows>(batch, from, visit);
+            }
         } else {
-            for_each_in_lines<at_once, of_columns>(batch, from, visit);
+            for_each_in_lines<of_columns>(batch, from, visit);
         }
     }
     template <class U>
@@ -317,8 +323,7 @@ struct StagedMatrices {
     enum Lines { of_problems, of_rows, of_columns };
     /// Threads are neighbours along a line, then along the middle dimension, then the slow one.
     /// Those that would have to divide by other numbers than these have nothing to do.
-    template <int at_once, int fast, int count = 1, int threads = core::warp_size, class U,
-              class Visit>
+    template <int fast, int count = 1, int threads = core::warp_size, class U, class Visit>
     __device__ __forceinline__ void for_each_in_lines(const KernelView<U, 3>& batch, U* from,
                                                       const Visit& visit) const {
         constexpr int middle = fast == of_columns ? of_rows : of_columns;
@@ -333,9 +338,10 @@ struct StagedMatrices {
         constexpr int fast_steps = (sizes[fast] + along - 1) / along;
         constexpr int middle_steps = (sizes[middle] + across - 1) / across;
         constexpr int slow_steps = (sizes[slow] + deep - 1) / deep;
-        constexpr int most = fast_steps < at_once ? at_once / fast_steps : 1;
-        [[maybe_unused]] constexpr int middle_at_once = middle_steps < most ? middle_steps : most;
-        [[maybe_unused]] constexpr int slow_at_once = most > middle_steps ? most / middle_steps : 1;
+        constexpr int at_once = 8 / fast_steps;
+        [[maybe_unused]] constexpr int middle_at_once =
+            middle_steps < at_once ? middle_steps : at_once;
+        constexpr int slow_at_once = at_once > middle_steps ? at_once / middle_steps : 1;
         const int thread = threads > core::warp_size ? core::thread_rank() : core::lane_rank();
         const int first_along = thread % along;
         const int first_across = thread / along % across;
@@ -356,8 +362,10 @@ struct StagedMatrices {
         const index_t slow_step = deep * batch.stride[slow];
         APERTURE_UNROLL_BY(slow_at_once)
         for (int s = 0; s < slow_steps; ++s) {
-            if (first_deep + s * deep >= valid[slow]) continue;
-            U* its = from + s * slow_step;
+            const bool lines_exist = first_deep + s * deep < valid[slow];
+            if (slow_at_once == 1 && !lines_exist) break;
+            U* its = from;
+            from += slow_step;
             APERTURE_UNROLL_BY(middle_at_once)
             for (int m = 0; m < middle_steps; ++m) {
                 APERTURE_UNROLL
@@ -366,7 +374,8 @@ struct StagedMatrices {
                     index[fast] = first_along + f * along;
                     index[middle] = first_across + m * across;
                     index[slow] = first_deep + s * deep;
-                    const bool exists = (middle == of_rows ? index[middle] < valid[middle]
+                    const bool exists = lines_exist &&
+                                        (middle == of_rows ? index[middle] < valid[middle]
                                                            : m + 1 < middle_steps || last_exists) &&
                                         (fast_steps == 1 || index[fast] < valid[fast]);
                     if (exists) {
