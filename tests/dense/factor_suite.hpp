@@ -31,6 +31,19 @@ class FactorSuite : public Suite<SomeCombination> {
         if (Runner::emulated) return {0, 1, 2, 3, 5, 8, 17, 24, 33};
         return {0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 31, 32, 33, 48, 64, 96, 128};
     }
+    /// Calls test(order, layout, gap) for layouts other than the one without gaps that all orders
+    /// have.
+    static void for_each_layout(auto test) {
+        const Mapping mapping = ForcedMapping::current();
+        const bool registers = mapping == Mapping::columns || mapping == Mapping::rows;
+        for (const Order layout : layouts) {
+            for (const core::index_t gap : {0, 3}) {
+                if (layout == Order::columns && gap == 0) continue;
+                for (const int n : registers ? std::vector{1, 3, 8, 17} : std::vector{1, 5, 18, 33})
+                    test(n, layout, gap);
+            }
+        }
+    }
     static std::vector<int> zeros(const std::vector<ZooMatrix>& entries) {
         return std::vector<int>(entries.size(), -99);
     }
@@ -209,27 +222,21 @@ TYPED_TEST_SUITE_P(FactorSuite);
 TYPED_TEST_P(FactorSuite, Cholesky) {
     this->for_each_mapping([&] {
         for (int n : this->orders()) this->check_cholesky(n, Order::columns, 0);
-        for (Order layout : layouts) {
-            for (int n : {1, 5, 18, 33}) this->check_cholesky(n, layout, 3);
-        }
+        this->for_each_layout([&](auto... its) { this->check_cholesky(its...); });
     });
 }
 
 TYPED_TEST_P(FactorSuite, LuWithPartialPivoting) {
     this->for_each_mapping([&] {
         for (int n : this->orders()) this->check_lu(Pivoting::partial, n, Order::columns, 0);
-        for (Order layout : layouts) {
-            for (int n : {1, 5, 18, 33}) this->check_lu(Pivoting::partial, n, layout, 3);
-        }
+        this->for_each_layout([&](auto... its) { this->check_lu(Pivoting::partial, its...); });
     });
 }
 
 TYPED_TEST_P(FactorSuite, LuWithoutPivoting) {
     this->for_each_mapping([&] {
         for (int n : this->orders()) this->check_lu(Pivoting::none, n, Order::columns, 0);
-        for (Order layout : layouts) {
-            for (int n : {1, 5, 18}) this->check_lu(Pivoting::none, n, layout, 3);
-        }
+        this->for_each_layout([&](auto... its) { this->check_lu(Pivoting::none, its...); });
     });
 }
 

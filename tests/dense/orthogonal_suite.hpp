@@ -75,7 +75,7 @@ class OrthogonalSuite : public Suite<SomeCombination> {
         const std::vector<ZooMatrix> zoo = tall_zoo<T>(m, n, 5u + unsigned(m));
         const auto problems = core::index_t(zoo.size());
         const Batch a = this->batch_of(zoo, layout, gap);
-        const Batch b = this->random_batch(problems, 2, m, Order::columns, gap, 6);
+        const Batch b = this->random_batch(problems, 2, m, layout, gap, 6);
         Batch x(problems, 2, n, layout, gap);
         std::vector<int> info(zoo.size(), -99);
         runner_.run(APERTURE_CALL(least_squares), a.view(), b.view(), x.view(),
@@ -101,6 +101,8 @@ TYPED_TEST_P(OrthogonalSuite, FactorsQr) {
         }
         for (Order layout : layouts) {
             this->check_qr(6, 5, layout, 3);
+            this->check_qr(8, 8, layout, 0);
+            this->check_qr(17, 17, layout, 3);
             this->check_qr(20, 9, layout, 0);
         }
         // In the registers of a block.
@@ -138,7 +140,10 @@ TYPED_TEST_P(OrthogonalSuite, LeastSquares) {
     for (auto [m, n] : {Shape{1, 1}, Shape{5, 3}, Shape{8, 8}, Shape{18, 6}, Shape{33, 20}}) {
         this->check_least_squares(m, n, Order::columns, 0);
     }
-    for (Order layout : layouts) this->check_least_squares(9, 4, layout, 3);
+    for (Order layout : layouts) {
+        this->check_least_squares(9, 4, layout, 3);
+        this->check_least_squares(17, 17, layout, 0);
+    }
     if (!TypeParam::Runner::emulated) this->check_least_squares(240, 66, Order::problems, 0);
 }
 
