@@ -60,4 +60,13 @@ __device__ __forceinline__ int block_threads() {
 __device__ __forceinline__ int lane_rank() { return thread_rank() % warp_size; }
 __device__ __forceinline__ int warp_rank() { return thread_rank() / warp_size; }
 
+/// The number, of which the compiler no longer knows where it comes from: what follows from it is
+/// computed again where it is needed, and takes no registers in between.
+__device__ __forceinline__ int anew(int number) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(number));
+#endif
+    return number;
+}
+
 }  // namespace aperture::core

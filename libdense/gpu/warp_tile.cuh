@@ -342,7 +342,9 @@ struct StagedMatrices {
         [[maybe_unused]] constexpr int middle_at_once =
             middle_steps < at_once ? middle_steps : at_once;
         constexpr int slow_at_once = at_once > middle_steps ? at_once / middle_steps : 1;
-        const int thread = threads > core::warp_size ? core::thread_rank() : core::lane_rank();
+        // Registers of the work between a load and a store must not keep what both need.
+        const int thread =
+            core::anew(threads > core::warp_size ? core::thread_rank() : core::lane_rank());
         const int first_along = thread % along;
         const int first_across = thread / along % across;
         const int first_deep = thread / (along * across);
