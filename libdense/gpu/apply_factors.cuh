@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(rows_threads) apply_q_in_lanes(ApplyQArguments
     using Vectors = StagedMatrices<T, sides, rows, lanes>;
     const RowsPosition<lanes> at(p.qr.extent[0]);
     T* const taus = core::shared<T>() + rows_shared_entries<T>(rows, order, lanes);
-    T* const vectors =
+    const WarpArea<T> vectors =
         warp_area(taus + rows_shared_entries<T>(1, order, lanes), sides, rows, lanes);
     const StagedMatrices<T, rows, order, lanes> qr(
         at, warp_area(core::shared<T>(), rows, order, lanes), p.qr);
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(rows_threads) apply_q_in_lanes(ApplyQArguments
         const Vectors its(at, vectors, some);
         if (begin > 0) __syncwarp();
         its.load(some);
-        wait_for_matrices();
+        wait_for_matrices(qr.by_blocks(p.qr) || tau.by_blocks(tau_rows) || its.by_blocks(some));
         LaneVectors<T, rows, sides, lanes> x;
         x.row_lane = at.lane;
         APERTURE_UNROLL
@@ -182,14 +182,14 @@ __global__ void __launch_bounds__(rows_threads) form_q_in_lanes(ApplyQArguments<
     using Matrix = StagedMatrices<T, rows, order, lanes>;
     constexpr int sides = (order + lanes - 1) / lanes;
     const RowsPosition<lanes> at(p.qr.extent[0]);
-    T* const shared = warp_area(core::shared<T>(), rows, order, lanes);
+    const WarpArea<T> shared = warp_area(core::shared<T>(), rows, order, lanes);
     T* const taus = core::shared<T>() + rows_shared_entries<T>(rows, order, lanes);
     const Matrix qr(at, shared, p.qr);
     const auto tau_rows = as_rows(p.tau);
     const StagedMatrices<T, 1, order, lanes> tau(at, warp_area(taus, 1, order, lanes), tau_rows);
     qr.load(p.qr);
     tau.load(tau_rows);
-    wait_for_matrices();
+    wait_for_matrices(qr.by_blocks(p.qr) || tau.by_blocks(tau_rows));
     LaneVectors<T, rows, sides, 1> x;
     x.row_lane = 0;
     APERTURE_UNROLL
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(rows_threads) substitute_in_lanes(SubstituteAr
                   "entries that share code are in one slot");
     const RowsPosition<lanes> at(p.factor.extent[0]);
     T* const behind = core::shared<T>() + rows_shared_entries<T>(order, order, lanes);
-    T* const vectors = warp_area(behind, sides, order, lanes);
+    const WarpArea<T> vectors = warp_area(behind, sides, order, lanes);
     const StagedMatrices<T, order, order, lanes> factor(
         at, warp_area(core::shared<T>(), order, order, lanes), p.factor);
     factor.template load<cholesky>(p.factor);
@@ -295,7 +295,8 @@ __global__ void __launch_bounds__(rows_threads) substitute_in_lanes(SubstituteAr
         const Sides its(at, vectors, some);
         if (first_side > 0) __syncwarp();
         its.load(some);
-        wait_for_matrices();
+        wait_for_matrices(factor.by_blocks(p.factor) || its.by_blocks(some) ||
+                          (exchanged && pivots.by_blocks(pivot_rows)));
         if (first_side == 0) {
             APERTURE_UNROLL
             for (int slot = 0; slot < slots; ++slot) {

@@ -275,13 +275,7 @@ struct StagedMatrices {
                 for_each_in_lines<of_problems>(batch, from, visit);
             }
         } else if (rows > 1 && batch.stride[1] == 1) {
-            KernelView<U, 3> gapless = batch;
-            gapless.stride = {matrix, 1, rows};
-            if (batch.stride[0] == matrix && batch.stride[2] == rows) {
-                for_each_in_lines<of_rows>(gapless, from, visit);
-            } else {
-                for_each_in_lines<of_rows>(batch, from, visit);
-            }
+            for_each_in_lines<of_rows>(batch, from, visit);
         } else {
             for_each_in_lines<of_columns>(batch, from, visit);
         }
