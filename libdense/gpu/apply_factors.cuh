@@ -44,7 +44,8 @@ __device__ __forceinline__ void for_each_group(const Visit& visit) {
 template <int count, class T, int rows, int columns, int lanes>
 __device__ __forceinline__ void load_entries_of_row(
     T (&to)[count], const StagedMatrices<T, rows, columns, lanes>& from, int i, int j) {
-    constexpr int width = from.width < count ? from.width : count;
+    constexpr int at_once = StagedMatrices<T, rows, columns, lanes>::width;
+    constexpr int width = at_once < count ? at_once : count;
     APERTURE_UNROLL
     for (int e = 0; e < count; e += width) {
         const auto piece = *reinterpret_cast<const Piece<T, width>*>(from.row(i) + j + e);
@@ -235,6 +236,16 @@ __device__ __forceinline__ void find_sources(int (&source)[slots],
     });
 }
 
+/// Cholesky's factors have real ones.
+template <bool cholesky, class T>
+__device__ __forceinline__ auto diagonal_entry(T entry) {
+    if constexpr (cholesky) {
+        return core::real_part(entry);
+    } else {
+        return entry;
+    }
+}
+
 template <class T>
 APERTURE_HD constexpr int substitute_shared_bytes(int order, int sides, int lanes) {
     return rows_shared_bytes<T>(order, order, lanes) + rows_shared_bytes<T>(sides, order, lanes) +
@@ -244,7 +255,6 @@ APERTURE_HD constexpr int substitute_shared_bytes(int order, int sides, int lane
 /// Solves with LU or Cholesky factors, `sides` right-hand sides at a time.
 template <class T, int order, int sides, int lanes, bool cholesky>
 __global__ void __launch_bounds__(rows_threads) substitute_in_lanes(SubstituteArguments<T> p) {
-    using Diagonal = std::conditional_t<cholesky, RealOf<T>, T>;
     using Vectors = LaneVectors<T, order, sides, lanes>;
     using Sides = StagedMatrices<T, sides, order, lanes>;
     constexpr int slots = Vectors::slots;
@@ -268,7 +278,7 @@ __global__ void __launch_bounds__(rows_threads) substitute_in_lanes(SubstituteAr
     Vectors x;
     x.row_lane = at.lane;
     int source[slots] = {};
-    PivotReciprocal<Diagonal> reciprocal[slots] = {};
+    PivotReciprocal<decltype(diagonal_entry<cholesky>(T()))> reciprocal[slots] = {};
     // Subtracts from the entries that a step does not finish.
     const auto subtract = [&](int slot, T entry, const T(&solved)[sides], bool wanted) {
         APERTURE_UNROLL
@@ -301,12 +311,8 @@ __global__ void __launch_bounds__(rows_threads) substitute_in_lanes(SubstituteAr
             APERTURE_UNROLL
             for (int slot = 0; slot < slots; ++slot) {
                 source[slot] = x.existing(slot);
-                const T pivot = factor.row(source[slot])[source[slot]];
-                if constexpr (cholesky) {
-                    reciprocal[slot] = reciprocal_of_pivot(core::real_part(pivot));
-                } else {
-                    reciprocal[slot] = reciprocal_of_pivot(pivot);
-                }
+                reciprocal[slot] = reciprocal_of_pivot(
+                    diagonal_entry<cholesky>(factor.row(source[slot])[source[slot]]));
             }
             if (exchanged) find_sources(source, pivots);
         }

@@ -168,13 +168,15 @@ constexpr int apply_lanes(int rows, int columns) {
     while (lanes < 32 && 32 / lanes * bytes > most) lanes *= 2;
     return lanes;
 }
-/// The same for the columns of Q, which are in registers.
+/// The same for the columns of Q, which are in registers beside a few of the factors'.
 template <class T>
 constexpr int form_q_lanes(int rows, int columns) {
     const int lanes = apply_lanes<T>(rows, columns);
     if (lanes == 0) return 0;
     constexpr int words = static_cast<int>(sizeof(T)) / 4;
-    return (columns + lanes - 1) / lanes * rows * words <= 128 ? lanes : 0;
+    const int of_factors = rows <= 16 || words == 4 ? 4 : 2;
+    constexpr int most = 208;
+    return ((columns + lanes - 1) / lanes * words + of_factors) * rows <= most ? lanes : 0;
 }
 
 /// Largest order of general matrices whose columns are distributed, where both are possible. H100,

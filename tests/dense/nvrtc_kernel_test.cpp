@@ -132,5 +132,25 @@ TYPED_TEST(RegisterSolves, KeepRowsInRegisters) {
     expect_registers(detail::rows_file, of_rows);
 }
 
+TYPED_TEST(RegisterSolves, KeepTheVectorsOfFactorsInRegisters) {
+    using E = TypeParam;
+    Kernels kernels;
+    // Unrolled, of matrices whose rows are packed, and with steps that share code.
+    for (const int order : {8, 15, 16, 32}) {
+        if (this->complex_fp64 && order > 16) continue;
+        const std::string its = core::text(detail::type_name<E>(), ", ", order, ", ");
+        const int lanes = tuning::apply_lanes<E>(order, order);
+        const int form_lanes = tuning::form_q_lanes<E>(order, order);
+        ASSERT_GT(lanes, 0);
+        kernels.push_back(core::text("substitute_in_lanes<", its, "1, ", lanes, ", false>"));
+        kernels.push_back(core::text("substitute_in_lanes<", its, "1, ", lanes, ", true>"));
+        kernels.push_back(core::text("apply_q_in_lanes<", its, order, ", 1, ", lanes, ", true>"));
+        if (form_lanes > 0) {
+            kernels.push_back(core::text("form_q_in_lanes<", its, order, ", ", form_lanes, ">"));
+        }
+    }
+    expect_registers(detail::apply_file, kernels);
+}
+
 }  // namespace
 }  // namespace aperture::dense
