@@ -165,6 +165,8 @@ __global__ void __launch_bounds__(rows_threads) apply_q_in_lanes(ApplyQArguments
             for (int r = 0; r < sides; ++r) x.entry[slot][r] = its.row(r)[x.existing(slot)];
         }
         reflect_vectors<adjoint>(x, qr, tau);
+        // Lanes without a row have loaded the last one.
+        __syncwarp();
         APERTURE_UNROLL
         for (int slot = 0; slot < x.slots; ++slot) {
             APERTURE_UNROLL
@@ -375,6 +377,8 @@ __global__ void __launch_bounds__(rows_threads) substitute_in_lanes(SubstituteAr
                 }
             }
         });
+        // Other lanes have loaded these entries.
+        __syncwarp();
         APERTURE_UNROLL
         for (int slot = 0; slot < slots; ++slot) {
             APERTURE_UNROLL

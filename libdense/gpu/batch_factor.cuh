@@ -43,7 +43,7 @@ void substitute(Executor& executor, const SubstituteArguments<E>& arguments) {
 /// Multiplies by Q, or forms it.
 template <class Executor, class E>
 void apply_q(Executor& executor, const ApplyQArguments<E>& arguments) {
-    if (arguments.c.empty()) return;
+    if (arguments.c.empty() || arguments.qr.extent[2] == 0) return;
     if (ForcedMapping::current() == Mapping::block ||
         !launch_apply_q_in_lanes(executor, arguments)) {
         launch_apply_q_in_block(executor, arguments);

@@ -246,6 +246,8 @@ __global__ void __launch_bounds__(rows_threads,
                 for (int e = 0; e < Rows::chunk; ++e) piece.entry[e] = core::conj(piece.entry[e]);
                 return piece;
             });
+        // Lanes without a row have loaded the last one.
+        __syncwarp();
         APERTURE_UNROLL
         for (int slot = 0; slot < slots; ++slot) {
             const int row = slot * lanes + at.lane;
