@@ -146,11 +146,12 @@ bool multiply_small(Executor& executor, const ProductOperands<E>& operands) {
     p.rows = static_cast<int>(rows);
     p.columns = static_cast<int>(columns);
     p.depth = static_cast<int>(depth);
+    const int planned_bytes = tuning::small_run_bytes<E>(p.columns);
     if (const int order = order_of_threads(p); order >= 2 && order <= 4) {
         return with_constant(order, [&](auto n) {
             if constexpr (n * n * sizeof(E) <= tuning::most_thread_matrix_bytes) {
                 return launch_small(executor, products_by_threads<E, n, false>, p, 1,
-                                    tuning::small_run_bytes);
+                                    planned_bytes);
             }
             return false;
         });
@@ -161,7 +162,7 @@ bool multiply_small(Executor& executor, const ProductOperands<E>& operands) {
     return with_constant(side, [&](auto n) {
         if constexpr (n <= most_side<E>) {
             const int tiles = p.tile_rows * p.tile_columns.size();
-            return launch_small(executor, small_products<E, n>, p, tiles, tuning::small_run_bytes);
+            return launch_small(executor, small_products<E, n>, p, tiles, planned_bytes);
         }
         return false;
     });
