@@ -329,11 +329,11 @@ inline constexpr core::index_t vector_run_bytes = 24 * 1024;
 inline constexpr core::index_t most_vector_line_bytes = 40 * 1024;
 inline constexpr core::index_t most_vector_run_bytes = 64 * 1024;
 
-/// Bytes of a block's matrices in small_products, and the most with which they are whole lines of
-/// memory. H200, percent of a copy with 16, 24, 32 and 48 KB: fp64 of order 4 92 92 100 99, 7 92 92
-/// 103 102, complex fp32 of 4 77 78 99 99, 9 91 91 91 79, 11 65 65 65 77, 12 77 77 78 88, 16 80 68
-/// 68 86; rank-k updates, which have two matrices and fewer threads at work, fp32 of 6 69 81 90 82,
-/// fp64 of 5 62 74 82 88, 8 62 62 72 78, complex fp64 of 4 67 71 81 88.
+/// Bytes of a block's matrices in small_products, or up to a quarter more where these are whole
+/// lines of memory. H200, percent of a copy with 16, 24, 32 and 48 KB: fp64 of order 4 92 92 100
+/// 99, 7 92 92 103 102, complex fp32 of 4 77 78 99 99, 9 91 91 91 79, 11 65 65 65 77, 12 77 77 78
+/// 88, 16 80 68 68 86; rank-k updates, which have two matrices and fewer threads at work, fp32 of 6
+/// 69 81 90 82, fp64 of 5 62 74 82 88, 8 62 62 72 78, complex fp64 of 4 67 71 81 88.
 template <class T>
 constexpr int small_run_bytes(int order) {
     return (core::is_complex<T> && sizeof(T) == 8 && order > 10 ? 48 : 32) * 1024;
