@@ -15,7 +15,7 @@ namespace {
 template <class T>
 struct Lapack;
 
-// NOLINTBEGIN(readability-identifier-naming): LAPACK's.
+// NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses): LAPACK's.
 #define APERTURE_LAPACK_FUNCTIONS(T, s)                                                          \
     extern "C" {                                                                                 \
     void s##gemm_(const char*, const char*, const int*, const int*, const int*, const T*,        \
@@ -47,7 +47,7 @@ APERTURE_LAPACK_FUNCTIONS(double, d)
 APERTURE_LAPACK_FUNCTIONS(std::complex<float>, c)
 APERTURE_LAPACK_FUNCTIONS(std::complex<double>, z)
 #undef APERTURE_LAPACK_FUNCTIONS
-// NOLINTEND(readability-identifier-naming)
+// NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)
 
 template <class T>
 struct LapackBatch {
