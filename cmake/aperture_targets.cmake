@@ -7,7 +7,8 @@ set(library_headers <algorithm> <array> <cmath> <complex> <functional> <map> <me
                     <sstream> <string> <utility> <vector>)
 
 # aperture_compile_together(TARGET): with sanitizers the sources are compiled eight at a time, in half
-# the time. Other builds compile each by itself, which shows whether it includes what it needs.
+# the time. Other builds compile each by itself, which shows whether it includes what it needs; only
+# those of tests are compiled together in every build.
 function(aperture_compile_together target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${APERTURE_SANITIZE})
 endfunction()
@@ -56,8 +57,7 @@ function(aperture_test_library name)
     # g++ 12 warns about the intrinsics behind Eigen's vector types.
     target_compile_definitions(${name} PUBLIC EIGEN_DONT_VECTORIZE)
     target_compile_options(${name} PRIVATE -O1)
-    set_target_properties(${name} PROPERTIES UNSANITIZED ON)
-    aperture_compile_together(${name})
+    set_target_properties(${name} PROPERTIES UNSANITIZED ON UNITY_BUILD ON)
 endfunction()
 
 # aperture_test_options(NAME UNSANITIZED): options that all targets which share a precompiled header
@@ -66,9 +66,11 @@ function(aperture_test_options name unsanitized)
     target_link_libraries(${name} PRIVATE aperture_options GTest::gmock GTest::gtest_main aperture_simt)
     # -O3 costs more compile time than it saves run time; -Og, a quarter less than -O1, suffices
     # where tests only call libraries.
-    set(level -O1)
     if(unsanitized)
         set(level -Og)
+    else()
+        set(level -O1)
+        target_compile_options(${name} PRIVATE ${unchecked_scopes})
     endif()
     target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
     set_target_properties(${name} PROPERTIES UNSANITIZED ${unsanitized})
@@ -106,15 +108,14 @@ function(aperture_test name)
     else()
         target_precompile_headers(${name} REUSE_FROM test_headers)
     endif()
-    aperture_compile_together(${name})
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
     foreach(share RANGE 1 ${shares})
         math(EXPR index "${share} - 1")
         add_test(NAME ${name}.${share} COMMAND ${name} --gtest_brief=1)
-        # Tests share the cores, so a waiting thread must not occupy one by spinning.
         set_tests_properties(${name}.${share} PROPERTIES TIMEOUT 1200 ENVIRONMENT
-            "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${name}.${share}.xml")
+            "GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${name}.${share}.xml")
     endforeach()
 endfunction()
 

@@ -9,7 +9,7 @@ namespace {
 
 using tests::DeviceMirror;
 
-struct GpuRunner : tests::UsableGpu {
+struct GpuFactorizer : tests::UsableGpu {
     static std::vector<std::pair<int, int>> sizes() {
         return {{1, 1},     {2, 1},     {8, 8},     {127, 16},    {128, 16},   {129, 17},
                 {351, 31},  {352, 32},  {353, 33},  {384, 64},    {2047, 24},  {9001, 129},
@@ -22,7 +22,7 @@ struct GpuRunner : tests::UsableGpu {
     template <class T>
     class Qr {
       public:
-        Qr(GpuRunner& runner, QrMethod method, index_t rows, index_t columns)
+        Qr(GpuFactorizer& runner, QrMethod method, index_t rows, index_t columns)
             : gpu_(*runner.gpu), qr_(gpu_, method, rows, columns) {}
 
         std::uint64_t factor(View<const T, 2, Host> a, View<T, 2, Host> r) {
@@ -64,16 +64,16 @@ struct GpuRunner : tests::UsableGpu {
     };
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, TallQrSuite, GpuRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, TallQrSuite, GpuFactorizer);
 
 class GpuTallScale : public tests::GpuTest {};
 TEST_F(GpuTallScale, AMillionRowsAreFactoredBackwardStably) {
     constexpr index_t m = 1000000;
     constexpr index_t n = 192;
     const Array<float, 2> a = matrix_of<float>({m, n, Content::random});
-    GpuRunner runner;
+    GpuFactorizer runner;
     for (const QrMethod method : {QrMethod::tsqr, QrMethod::cholesky2}) {
-        GpuRunner::Qr<float> qr(runner, method, m, n);
+        GpuFactorizer::Qr<float> qr(runner, method, m, n);
         Array<float, 2> r({n, n});
         Array<float, 2> q({m, n});
         qr.factor(a.view(), r);
