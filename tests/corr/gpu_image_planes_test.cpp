@@ -11,7 +11,7 @@ namespace {
 
 using tests::DeviceMirror;
 
-struct GpuRunner : tests::UsableGpu {
+struct GpuPlanes : tests::UsableGpu {
     using Executor = core::Gpu;
     core::Gpu& executor() { return *gpu; }
     static std::vector<Shape> shapes() {
@@ -40,8 +40,8 @@ struct GpuRunner : tests::UsableGpu {
     }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagePlanesSuite, GpuRunner);
-INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagePlanesLikeCpuSuite, GpuRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagePlanesSuite, GpuPlanes);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagePlanesLikeCpuSuite, GpuPlanes);
 
 }  // namespace
 }  // namespace aperture::corr
