@@ -7,8 +7,8 @@ set(library_headers <algorithm> <array> <cmath> <complex> <functional> <map> <me
                     <sstream> <string> <utility> <vector>)
 
 # aperture_compile_together(TARGET): with sanitizers the sources are compiled eight at a time, in half
-# the time. Other builds compile each by itself, which shows whether it includes what it needs; only
-# those of tests are compiled together in every build.
+# the time. Other builds compile each by itself, which shows whether it includes what it needs, and
+# of a library a program links only what it calls.
 function(aperture_compile_together target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${APERTURE_SANITIZE})
 endfunction()
@@ -57,7 +57,7 @@ function(aperture_test_library name)
     # g++ 12 warns about the intrinsics behind Eigen's vector types.
     target_compile_definitions(${name} PUBLIC EIGEN_DONT_VECTORIZE)
     target_compile_options(${name} PRIVATE -O1)
-    set_target_properties(${name} PROPERTIES UNSANITIZED ON UNITY_BUILD ON)
+    set_target_properties(${name} PROPERTIES UNSANITIZED ON UNITY_BUILD ${APERTURE_TESTS_TOGETHER})
 endfunction()
 
 # aperture_test_options(NAME UNSANITIZED): options that all targets which share a precompiled header
@@ -108,7 +108,7 @@ function(aperture_test name)
     else()
         target_precompile_headers(${name} REUSE_FROM test_headers)
     endif()
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ${APERTURE_TESTS_TOGETHER}
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
     foreach(share RANGE 1 ${shares})
