@@ -37,7 +37,7 @@ TEST(ResidentOnTheCpu, IsTheHostsArray) {
 }
 
 #if APERTURE_CUDA
-class ResidentOnAGpu : public tests::GpuTest {};
+class ResidentOnAGpu : public aperture::tests::GpuTest {};
 
 TEST_F(ResidentOnAGpu, IsACopy) {
     core::Gpu gpu;
