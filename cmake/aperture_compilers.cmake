@@ -93,8 +93,8 @@ if(APERTURE_SANITIZE)
     set(sanitizers -fsanitize=address,undefined
         -fno-sanitize=null,object-size,vptr,alignment,pointer-overflow
         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-    # For kernels, the largest sources. Checking that no variable is used after its scope takes a
-    # quarter to a third of their compile time.
+    # For targets with kernels. Checks for use of a variable after its scope take a quarter to a third
+    # of their compile time.
     set(unchecked_scopes -fno-sanitize-address-use-after-scope)
     # A target with the property UNSANITIZED is not itself under test.
     set(sanitized $<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:UNSANITIZED>>>>)

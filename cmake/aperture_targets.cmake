@@ -7,8 +7,8 @@ set(library_headers <algorithm> <array> <cmath> <complex> <functional> <map> <me
                     <sstream> <string> <utility> <vector>)
 
 # aperture_compile_together(TARGET): with sanitizers the sources are compiled eight at a time, in half
-# the time. Other builds compile each by itself, which shows whether it includes what it needs, and
-# of a library a program links only what it calls.
+# the time. Other builds compile each by itself: that shows whether it includes what it needs, and a
+# program links only those sources of a library that it calls.
 function(aperture_compile_together target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${APERTURE_SANITIZE})
 endfunction()
@@ -86,7 +86,8 @@ function(aperture_test_headers name unsanitized)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 endfunction()
 
-# aperture_test(NAME [UNSANITIZED] SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program.
+# aperture_test(NAME [UNSANITIZED] SOURCES ... GPU_SOURCES ... LINK ... ENVIRONMENT VARIABLE=VALUE...):
+# a GoogleTest program.
 # ctest runs it in shares NAME.1, NAME.2, ..., because a process for each test would take longer to
 # start than to run. Each share writes a report, which scripts/count_tests reads. Tests may include
 # kernels (.cuh) and run them on the SIMT executor. UNSANITIZED: all code under test is in
@@ -94,7 +95,7 @@ endfunction()
 function(aperture_test name)
     set(shares 6)
     set(results ${PROJECT_BINARY_DIR}/Testing/results)
-    cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
+    cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;GPU_SOURCES;LINK;ENVIRONMENT" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     if(APERTURE_CUDA)
         target_sources(${name} PRIVATE ${arg_GPU_SOURCES})
@@ -114,8 +115,9 @@ function(aperture_test name)
     foreach(share RANGE 1 ${shares})
         math(EXPR index "${share} - 1")
         add_test(NAME ${name}.${share} COMMAND ${name} --gtest_brief=1)
-        set_tests_properties(${name}.${share} PROPERTIES TIMEOUT 1200 ENVIRONMENT
-            "GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${name}.${share}.xml")
+        set(environment ${arg_ENVIRONMENT} GTEST_TOTAL_SHARDS=${shares} GTEST_SHARD_INDEX=${index}
+            GTEST_OUTPUT=xml:${results}/${name}.${share}.xml)
+        set_tests_properties(${name}.${share} PROPERTIES TIMEOUT 1200 ENVIRONMENT "${environment}")
     endforeach()
 endfunction()
 
